@@ -1,4 +1,4 @@
-"""Messages of the control topic: the state of a roll-out, and the reports of workers.
+"""Messages of the control topic: the state of a roll-out, claims of commands, and the reports of workers.
 
 orjson writes them, and msgspec reads them: it checks types and bounds, and ignores fields that it does not
 know. So workers of several versions of dehusk can share a topic.
@@ -157,6 +157,29 @@ class Rollout:
             ConfigurationError: it holds none; the message names the field.
         """
         return _decode(value, cls, "a state of a roll-out")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Claim of a command on the versions of a model that are served, while it has others served."""
+
+    change: Change
+    """The change that it is about to make."""
+    until: Time
+    """Time from which it is expired, as that of a command that was killed."""
+
+    def encode(self) -> bytes:
+        """Return the claim as JSON."""
+        return orjson.dumps(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> Claim:
+        """Return the claim that JSON holds.
+
+        Raises:
+            ConfigurationError: it holds none.
+        """
+        return _decode(value, cls, "a claim")
 
 
 @dataclass(frozen=True, slots=True)

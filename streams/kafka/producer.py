@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.client import client_options
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.rights import Operation
@@ -115,6 +116,29 @@ async def send(
                 yield sent
         while pending:
             yield await _acknowledgement(settings, *pending.popleft())
+
+
+async def send_together(settings: KafkaSettings, topic: str, records: Sequence[Record]) -> None:
+    """Append records to the first partition of a topic as one batch: all of them, or none.
+
+    Raises:
+        ConfigurationError: they are too large, or the brokers refuse them.
+        UnavailableError: the brokers do not answer; the records may be written.
+    """
+    async with open_producer(settings) as producer:
+        batch = producer.create_batch()
+        added = [
+            batch.append(timestamp=None, key=each.key, value=each.value, headers=list(each.headers))
+            for each in records
+        ]
+        if None in added:
+            raise ConfigurationError(f"records for topic {topic} are larger than {_MAX_BATCH_BYTES:,} bytes")
+        with kafka_errors(settings, Operation.WRITE):
+            try:
+                await (await producer.send_batch(batch, topic, partition=0))
+            except TOO_LARGE as error:
+                size = f"{batch.size():,} bytes are more than topic {topic} takes"
+                raise ConfigurationError(f"{size}: raise its max.message.bytes") from error
 
 
 @asynccontextmanager

@@ -1,27 +1,40 @@
-"""Control topic: reading it, writing a state without overwriting others, and waiting for workers."""
+"""Control topic: reading it, changing a state by compare-and-set, and waiting for workers.
+
+The topic is compacted and has one partition, so all readers see its records in one order. A change is one
+batch of two records, which Kafka appends together or not at all: the change under a key of its own, and the
+state that it makes under the key of the roll-out. Each state has a revision, one greater than that of the
+state it was made from. Of several changes of a revision the first one in the topic counts, and the last one
+that counts is the current state, also where compaction has left another one. Older versions read
+the states alone.
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
 from urllib.parse import quote, unquote
+from uuid import uuid4
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
-from dehusk.streams.kafka.producer import Outgoing, send
+from dehusk.schemas.rollout import Claim, Rollout, Scope, WorkerReport
+from dehusk.streams.kafka.producer import Outgoing, send, send_together
 from dehusk.streams.kafka.reader import open_topics, read
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 
-_STATE, _WORKER = "state", "worker"
+_STATE, _WORKER, _CHANGE, _CLAIM = "state", "worker", "change", "claim"
 _HEADERS = (("content-type", b"application/json"),)
 REPORT_SECONDS = 10.0
 """Interval between the reports of a worker."""
 _LIVE_SECONDS = 3 * REPORT_SECONDS
 """Greatest age of the last report of a live worker."""
+MAX_HISTORY = 500
+"""Changes of a roll-out that the topic keeps."""
 _log = logging.getLogger(__name__)
 
 
@@ -35,40 +48,45 @@ class ControlTopic:
 
 @dataclass(frozen=True, slots=True)
 class ControlKey:
-    """Key of a record of the control topic."""
+    """Key of a record of the control topic; one that names nothing but its scope is that of the state."""
 
     scope: Scope
     worker: str | None = None
-    """The worker that reports; None for the state."""
+    """The worker that reports."""
+    change: str | None = None
+    """Random name of a change."""
+    claim: str | None = None
+    """Random name of a claim."""
 
     def encode(self) -> bytes:
-        """Return `state/MODEL/GROUP` or `worker/MODEL/GROUP/WORKER`, each part quoted as in a URL."""
-        kind = _STATE if self.worker is None else _WORKER
-        parts = (self.scope.model, self.scope.group, *([self.worker] if self.worker else ()))
-        return "/".join([kind, *(quote(part, safe="") for part in parts)]).encode()
+        """Return `state/MODEL/GROUP`, or `worker`, `change` or `claim/MODEL/GROUP/NAME`, quoted as a URL."""
+        names = ((_WORKER, self.worker), (_CHANGE, self.change), (_CLAIM, self.claim))
+        kind, *name = next((each for each in names if each[1]), (_STATE,))
+        parts = [kind, self.scope.model, self.scope.group, *map(str, name)]
+        return "/".join(quote(part, safe="") for part in parts).encode()
 
 
 def decode_key(key: bytes | None) -> ControlKey | None:
-    """Return the key of a record, or None if the record is neither a state nor a report."""
+    """Return the key of a record, or None if nothing is known of such records."""
     kind, *parts = map(unquote, (key or b"").decode("utf-8", "replace").split("/"))
     if kind == _STATE and len(parts) == 2:
         return ControlKey(Scope(*parts))
-    if kind == _WORKER and len(parts) == 3:
-        return ControlKey(Scope(*parts[:2]), parts[2])
+    if kind in {_WORKER, _CHANGE, _CLAIM} and len(parts) == 3:
+        return ControlKey(Scope(*parts[:2]), **{kind: parts[2]})
     return None
 
 
 @dataclass(slots=True)
 class Control:
-    """The records of a control topic so far, which has one partition: all readers see the same order.
-
-    Of two states of the same revision, the first one counts: so two writers that did not know of each other
-    do not both succeed.
-    """
+    """The records of a control topic so far."""
 
     states: dict[Scope, Rollout] = field(default_factory=dict)
     reports: dict[ControlKey, tuple[WorkerReport, int]] = field(default_factory=dict)
     """Reports with their times, in milliseconds since 1970."""
+    changes: dict[ControlKey, Rollout] = field(default_factory=dict)
+    """Changes in the order of the topic, each with the state that it makes if it counts."""
+    claims: dict[ControlKey, Claim] = field(default_factory=dict)
+    """Claims in the order of the topic, some of them expired."""
 
     def apply(self, message: Message, time: int) -> Scope | None:
         """Apply a record, and return the scope whose state it has changed, if any."""
@@ -76,9 +94,7 @@ class Control:
         if key is None:
             return None
         try:
-            if key.worker is None:
-                return self._apply_state(key.scope, message.value)
-            self._apply_report(key, message.value, time)
+            return self._apply(key, message.value, time)
         except ConfigurationError as error:
             _log.warning(
                 "%s, record %d of %s, is skipped: %s", key.scope, message.offset, message.topic, error
@@ -96,20 +112,59 @@ class Control:
         since = int(1000 * (time.time() - _LIVE_SECONDS))
         return sorted(self.reports_of(scope, since), key=lambda report: report.worker)
 
+    def history(self, scope: Scope) -> dict[ControlKey, Rollout]:
+        """Return the changes of a roll-out that count, the first one of each revision, oldest first."""
+        counting: dict[int, ControlKey] = {}
+        for key, state in self.changes.items():
+            if key.scope == scope:
+                counting.setdefault(state.revision, key)
+        return {counting[revision]: self.changes[counting[revision]] for revision in sorted(counting)}
+
+    def claim_on(self, model: str, now: datetime) -> ControlKey | None:
+        """Return the key of the claim that holds at a time: the first one that has not expired."""
+        claims = self.claims.items()
+        return next((key for key, each in claims if key.scope.model == model and each.until > now), None)
+
+    def _apply(self, key: ControlKey, value: bytes | None, time: int) -> Scope | None:
+        if key.change:
+            self._apply_change(key, value)
+        elif key.claim:
+            _put(self.claims, key, None if value is None else Claim.decode(value))
+        elif key.worker:
+            _put(self.reports, key, None if value is None else (WorkerReport.decode(value), time))
+        else:
+            return self._apply_state(key.scope, value)
+        return None
+
     def _apply_state(self, scope: Scope, value: bytes | None) -> Scope | None:
         if value is None:
+            for key in self.history(scope):
+                del self.changes[key]
             return scope if self.states.pop(scope, None) else None
-        state, before = Rollout.decode(value), self.states.get(scope)
+        written, before = Rollout.decode(value), self.states.get(scope)
+        counting = [each for each in self.history(scope).values() if each.revision >= written.revision]
+        state = counting[-1] if counting else written
         if before is not None and state.revision <= before.revision:
             return None
         self.states[scope] = state
         return scope
 
-    def _apply_report(self, key: ControlKey, value: bytes | None, time: int) -> None:
-        if value is None:
-            self.reports.pop(key, None)
-        else:
-            self.reports[key] = (WorkerReport.decode(value), time)
+    def _apply_change(self, key: ControlKey, value: bytes | None) -> None:
+        """Apply a change unless its revision is passed already, by a worker of an older version."""
+        state, before = None if value is None else Rollout.decode(value), self.states.get(key.scope)
+        if state is None or before is None or state.revision > before.revision:
+            _put(self.changes, key, state)
+
+
+Value = TypeVar("Value")
+
+
+def _put(records: dict[ControlKey, Value], key: ControlKey, value: Value | None) -> None:
+    """Put a record, or take it away if there is no value any more."""
+    if value is None:
+        records.pop(key, None)
+    else:
+        records[key] = value
 
 
 async def read_control(topic: ControlTopic) -> Control:
@@ -127,44 +182,73 @@ async def read_control(topic: ControlTopic) -> Control:
 
 
 async def change_state(topic: ControlTopic, scope: Scope, state: Rollout) -> None:
-    """Write a state whose revision is one greater than that of the state it was made from.
+    """Write a state of the next revision, if the state it was made from is still the current one.
 
-    Kafka has no conditional writes, so the topic is read again afterwards: of two states of a revision the
-    first one counts, even if a further revision has followed. Compaction would keep the second one instead,
-    so its writer writes the current state once more.
+    The topic is read again afterwards, to see which change counts. One that came second is taken away, and
+    the current state is written once more, as compaction would leave older versions the other one.
 
     Raises:
-        ConflictError: the current state is not the one it was made from.
+        ConflictError: the current state is not the one it was made from; the roll-out is as it was.
         ConfigurationError: the topic does not exist, or refuses the record.
         UnavailableError: the brokers do not answer; the state may have been written.
     """
-    before = (await read_control(topic)).states.get(scope)
-    if (before.revision if before else 0) != state.revision - 1:
-        raise _conflict(scope, before)
-    await _write(topic, scope, state)
-    was_current, after = await _read_again(topic, scope, state)
-    if was_current:
+    control = await read_control(topic)
+    check_revision(control, scope, state.revision - 1)
+    await write(topic, [Record(key.encode(), None) for key in _outdated(control, scope, state)])
+    change = ControlKey(scope, change=uuid4().hex)
+    written = [Record(change.encode(), state.encode(), _HEADERS), state_record(scope, state)]
+    await send_together(topic.kafka, topic.name, written)
+    control = await read_control(topic)
+    if change in control.history(scope):
         return
-    if after is not None:
-        await _write(topic, scope, after)
-    raise _conflict(scope, after)
+    await write(topic, [Record(change.encode(), None)])
+    raise _conflict(scope, await _write_again(topic, scope, control.states.get(scope)))
 
 
-async def _read_again(topic: ControlTopic, scope: Scope, state: Rollout) -> tuple[bool, Rollout | None]:
-    """Return True if a state was the current one at any time, and the current one."""
-    control, was_current = Control(), False
-    async with aclosing(read(topic.kafka, topic.name)) as messages:
-        async for message, time in messages:
-            if control.apply(message, time) == scope:
-                was_current = was_current or control.states.get(scope) == state
-    return was_current, control.states.get(scope)
+async def _write_again(topic: ControlTopic, scope: Scope, current: Rollout | None) -> Rollout | None:
+    """Have the current state be the last one in the topic, and return it."""
+    written = None
+    while current is not None and current != written:
+        written = current
+        await write(topic, [state_record(scope, current)])
+        current = (await read_control(topic)).states.get(scope)
+    return current
 
 
-async def _write(topic: ControlTopic, scope: Scope, state: Rollout) -> None:
-    async def records() -> AsyncIterator[Outgoing]:
-        yield Outgoing(topic.name, state_record(scope, state))
+def check_revision(control: Control, scope: Scope, revision: int) -> None:
+    """Check that a state is the current one; revision 0 stands for none.
 
-    async for sent in send(topic.kafka, records()):
+    Raises:
+        ConflictError: it is not.
+    """
+    current = control.states.get(scope)
+    if (current.revision if current else 0) != revision:
+        raise _conflict(scope, current)
+
+
+def _outdated(control: Control, scope: Scope, state: Rollout) -> list[ControlKey]:
+    """Return the changes that go with a new state: the oldest and, before the first state, all others."""
+    is_first = scope not in control.states
+    kept_from = state.revision - MAX_HISTORY
+    changes = [(key, each.revision) for key, each in control.changes.items() if key.scope == scope]
+    return [key for key, revision in changes if is_first or revision <= kept_from]
+
+
+async def write(topic: ControlTopic, records: Sequence[Record]) -> None:
+    """Write records, in order.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or refuses a record.
+        UnavailableError: the brokers do not answer; the records may have been written.
+    """
+
+    async def outgoing() -> AsyncIterator[Outgoing]:
+        for record in records:
+            yield Outgoing(topic.name, record)
+
+    if not records:
+        return
+    async for sent in send(topic.kafka, outgoing()):
         if sent.refusal is not None:
             raise ConfigurationError(sent.refusal)
 

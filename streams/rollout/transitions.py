@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Change, Part, Rollout
 
+_MAX_REASON = 2000
+"""Characters of a reason, which may quote what a server has answered."""
+
 
 def first_state(serving: str, by: str) -> Rollout:
     """Return the state before the first change: workers label with a version that no state names."""
@@ -99,7 +102,8 @@ def describe_state(state: Rollout | None) -> str:
 
 
 def _next(state: Rollout, by: str, reason: str) -> Rollout:
-    return replace(state, revision=state.revision + 1, change=Change(datetime.now(UTC), by, reason))
+    change = Change(datetime.now(UTC), by, reason[:_MAX_REASON])
+    return replace(state, revision=state.revision + 1, change=change)
 
 
 def _serve_previous(state: Rollout, version: str) -> Rollout:

@@ -16,7 +16,7 @@ import click
 
 from dehusk.inference.labelers.repository import CONFIG_FILE, find_model
 from dehusk.inference.labelers.triton_client import ServedVersion
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, ConflictError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.cli.model.options import NOT_TO_BE_SERVED, Checks, RolloutOptions, Sources
 from dehusk.streams.cli.model.views import (
@@ -36,9 +36,10 @@ from dehusk.streams.models.lifecycle import Removal, add_version, check_removabl
 from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
 from dehusk.streams.models.overview import KnownVersion, StoredVersion, match_versions, stored_versions
 from dehusk.streams.models.server import ModelServer, Statistics
-from dehusk.streams.models.serving import to_serve
+from dehusk.streams.models.serving import ready_versions, serve, to_serve
 from dehusk.streams.models.store import next_version
 from dehusk.streams.models.verification import Report, check_in_process, check_on_triton
+from dehusk.streams.rollout.claims import claimed
 from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
 from dehusk.streams.rollout.situation import (
     Situation,
@@ -54,6 +55,8 @@ from dehusk.streams.wording import printable
 
 Step = Callable[[Rollout, str], Rollout]
 """Function from the current state and the name of who changes it to the next state."""
+_SERVE_SECONDS = 180.0
+"""Time limit of a change beside its wait for workers, which is what Triton takes to load versions."""
 
 
 def list_versions(sources: Sources, *, as_json: bool) -> bool:
@@ -281,17 +284,54 @@ async def _change(options: RolloutOptions, next_state: Callable[[Situation], Rol
         await _print_served(options, state)
     ask("Change that?", "nothing was changed", yes=options.yes)
     began = time.perf_counter()
-    if not options.without_triton:
-        async with ModelServer(options.triton) as server:
-            served = await serve_named(
-                topic, situation, state, server, options.repository, seconds=options.wait_seconds
-            )
-        state = next_state(served)
-    await change_state(topic, scope, state)
+    if options.without_triton:
+        await change_state(topic, scope, state)
+    else:
+        state = await _serve_and_change(options, topic, situation, next_state)
     workers = None
     if options.wait and situation.workers:
         workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
     print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
+
+
+async def _serve_and_change(
+    options: RolloutOptions,
+    topic: ControlTopic,
+    situation: Situation,
+    next_state: Callable[[Situation], Rollout],
+) -> Rollout:
+    """Have Triton serve the versions of the next state, write it, and return it.
+
+    Nobody else has versions of the model served meanwhile. If a rollback comes first, Triton serves what it
+    served before.
+    """
+    scope, state = situation.scope, next_state(situation)
+    revision = situation.state.revision if situation.state else 0
+    seconds = options.wait_seconds + _SERVE_SECONDS
+    async with (
+        claimed(topic, scope, revision, state.change, seconds),
+        ModelServer(options.triton) as server,
+    ):
+        before = await ready_versions(server, scope.model)
+        served = await serve_named(
+            topic, situation, state, server, options.repository, seconds=options.wait_seconds
+        )
+        state = next_state(served)
+        try:
+            await change_state(topic, scope, state)
+        except ConflictError:
+            await _serve_again(options, server, before)
+            raise
+    return state
+
+
+async def _serve_again(options: RolloutOptions, server: ModelServer, before: list[str]) -> None:
+    model = options.scope.model
+    try:
+        if await server.ready(model) != before:
+            await serve(server, options.repository, model, before)
+    except DehuskError as error:
+        _warn([f"{error}; Triton may serve more versions than before"])
 
 
 async def _print_served(options: RolloutOptions, state: Rollout) -> None:

@@ -44,6 +44,17 @@ class Flow(Rollout):
     async def change(self, name: str, *words: str, status: int = 0) -> str:
         return await self.move(name, *words, "--repository", str(self.repository), status=status)
 
+    async def ask(self, name: str, *words: str) -> asyncio.subprocess.Process:
+        """Return a command that has shown the change it is to make, and waits for the answer."""
+        control = ("--brokers", self.bench.kafka.brokers, "--control-topic", self.topic)
+        group = ("--group", self.bench.topics.group)
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+        command = (DEHUSK, "model", name, *words, *self.place[:-1], *control, *group)
+        running = await asyncio.create_subprocess_exec(*command, **pipes)
+        assert running.stderr is not None
+        await running.stderr.readuntil(b"[y/N]")
+        return running
+
     async def labeled(self, folder: str) -> dict[str, set[str]]:
         """The versions that label the pages of each host now."""
         await self.produce(folder)
@@ -108,3 +119,19 @@ async def test_workers_of_another_group_without_a_state_are_not_moved(flow) -> N
     await flow.run("promote", "dehusk/7", *flow.place, *group, "--wait")
     assert "1 worker followed" in await flow.change("canary", "dehusk/8", "--share", "0.2")
     assert await flow.ready() == ["7", "8"]
+
+
+async def test_of_two_operators_at_once_one_changes_nothing_and_is_told(flow) -> None:
+    for version in ("8", "9"):
+        await flow.add(version)
+    await flow.change("promote", "dehusk/7")
+    asked = {each: await flow.ask("canary", f"dehusk/{each}", "--share", "0.2") for each in ("8", "9")}
+    ended = await asyncio.gather(*(each.communicate(b"y\n") for each in asked.values()))
+    status = {version: running.returncode for version, running in asked.items()}
+    assert sorted(status.values()) == [0, 1], ended
+    (winner,) = (version for version in status if status[version] == 0)
+    (told,) = (err.decode() for (_, err), failed in zip(ended, status.values(), strict=True) if failed)
+    assert "nothing was changed" in told or "changed meanwhile" in told
+    state = (await flow.status())["state"]
+    assert (state["revision"], state["canary"]["version"]) == (2, winner)
+    assert await flow.ready() == served(flow.repository, "dehusk") == ["7", winner]

@@ -1,25 +1,11 @@
-"""Records of a control topic, and the right to change it."""
-
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
-from dataclasses import replace
+"""Records of a control topic, and reading them."""
 
 import pytest
 
-from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
-from dehusk.streams.kafka.producer import Outgoing, SendResult
-from dehusk.streams.rollout import control as module
-from dehusk.streams.rollout.control import (
-    Control,
-    ControlKey,
-    ControlTopic,
-    change_state,
-    decode_key,
-    state_record,
-)
+from dehusk.streams.rollout.control import Control, ControlKey, decode_key
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
-from dehusk.streams.settings import KafkaSettings
 
 SCOPE = Scope("dehusk", "news/de")
 START = promote(first_state("7", "me"), "7", "me")
@@ -36,7 +22,14 @@ def state(value: Rollout | None, scope: Scope = SCOPE) -> Message:
 
 
 @pytest.mark.parametrize(
-    "key", [ControlKey(SCOPE), ControlKey(SCOPE, "host-1"), ControlKey(Scope("ü", "%/ "), "é")]
+    "key",
+    [
+        ControlKey(SCOPE),
+        ControlKey(SCOPE, "host-1"),
+        ControlKey(SCOPE, change="a"),
+        ControlKey(SCOPE, claim="a"),
+        ControlKey(Scope("ü", "%/ "), "é"),
+    ],
 )
 def test_a_key_is_read_as_it_was_written(key: ControlKey) -> None:
     assert decode_key(key.encode()) == key
@@ -81,6 +74,31 @@ def test_a_state_can_be_removed() -> None:
     assert control.states == {}
 
 
+def test_the_first_change_of_a_revision_counts_also_where_compaction_has_left_the_state_of_another() -> None:
+    control, first, second = Control(), ControlKey(SCOPE, change="b"), ControlKey(SCOPE, change="a")
+    for key, change in ((first, NEXT), (second, OTHER)):
+        assert control.apply(message(key.encode(), change.encode()), 0) is None
+    assert control.states == {}
+    assert control.apply(state(OTHER), 0) == SCOPE
+    assert control.states == {SCOPE: NEXT}
+    assert control.history(SCOPE) == {first: NEXT}
+
+
+def test_a_change_of_a_revision_that_is_passed_is_none() -> None:
+    control = Control()
+    control.apply(state(NEXT), 0)
+    control.apply(message(ControlKey(SCOPE, change="late").encode(), OTHER.encode()), 0)
+    assert control.history(SCOPE) == {}
+
+
+def test_a_roll_out_that_is_removed_has_no_history() -> None:
+    control = Control()
+    control.apply(message(ControlKey(SCOPE, change="a").encode(), START.encode()), 0)
+    control.apply(state(START), 0)
+    assert control.apply(state(None), 0) == SCOPE
+    assert (control.states, control.changes) == ({}, {})
+
+
 def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
     control = Control()
     for group, worker, time in (("a", "w1", 10), ("a", "w2", 20), ("b", "w3", 20), ("a", "w4", 20)):
@@ -88,90 +106,3 @@ def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
         control.apply(message(ControlKey(Scope("m", group), worker).encode(), report.encode()), time)
     control.apply(message(ControlKey(Scope("m", "a"), "w4").encode(), None), 30)
     assert [report.worker for report in control.reports_of(Scope("m", "a"), since=15)] == ["w2"]
-
-
-class Topic:
-    """A control topic in memory, and what others write to it just before and after a record."""
-
-    def __init__(self, *held: Message) -> None:
-        self.held = list(held)
-        self.meanwhile: list[Message] = []
-        self.after: list[Message] = []
-
-    async def messages(self, _kafka: KafkaSettings, _topic: str) -> AsyncGenerator[tuple[Message, int], None]:
-        for each in self.held:
-            yield each, 0
-
-    async def read(self, _topic: ControlTopic) -> Control:
-        control = Control()
-        for each in self.held:
-            control.apply(each, 0)
-        return control
-
-    async def send(
-        self, _kafka: KafkaSettings, records: AsyncIterable[Outgoing]
-    ) -> AsyncIterator[SendResult]:
-        async for outgoing in records:
-            self.held += [*self.meanwhile, message(outgoing.record.key, outgoing.record.value)]
-            self.held += self.after
-            self.meanwhile, self.after = [], []
-            yield SendResult(outgoing, None)
-
-    def compacted(self) -> Control:
-        """Return what the topic says once only the last record of each key is left."""
-        control = Control()
-        for each in {each.key: each for each in self.held}.values():
-            control.apply(each, 0)
-        return control
-
-
-@pytest.fixture
-def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
-    made = Topic(state(START))
-    monkeypatch.setattr(module, "read_control", made.read)
-    monkeypatch.setattr(module, "read", made.messages)
-    monkeypatch.setattr(module, "send", made.send)
-    return made
-
-
-async def change(to: Rollout) -> None:
-    await change_state(ControlTopic(KafkaSettings(), "control"), SCOPE, to)
-
-
-async def test_a_state_follows_the_one_that_it_was_made_from(topic: Topic) -> None:
-    await change(NEXT)
-    assert topic.compacted().states == {SCOPE: NEXT}
-    assert topic.held[-1].key == state_record(SCOPE, NEXT).key
-
-
-@pytest.mark.parametrize("late", [OTHER, replace(START, revision=1), replace(NEXT, revision=4)])
-async def test_a_state_made_from_another_one_is_not_written(topic: Topic, late: Rollout) -> None:
-    await change(NEXT)
-    held = len(topic.held)
-    with pytest.raises(ConflictError, match=r"news/de .* by me"):
-        await change(late)
-    assert len(topic.held) == held
-
-
-async def test_of_two_writers_at_once_the_first_one_wins_even_when_the_topic_is_compacted(
-    topic: Topic,
-) -> None:
-    topic.meanwhile = [state(OTHER)]
-    with pytest.raises(ConflictError, match="by somebody"):
-        await change(NEXT)
-    assert topic.compacted().states == {SCOPE: OTHER}
-
-
-async def test_a_state_that_is_changed_right_behind_is_reported(topic: Topic) -> None:
-    later = promote(OTHER, "9", "somebody")
-    topic.meanwhile = [state(OTHER), state(later)]
-    with pytest.raises(ConflictError, match="revision 3"):
-        await change(NEXT)
-    assert topic.compacted().states == {SCOPE: later}
-
-
-async def test_a_state_that_another_one_follows_at_once_was_written(topic: Topic) -> None:
-    later = promote(NEXT, "8", "somebody")
-    topic.after = [state(later)]
-    await change(NEXT)
-    assert topic.compacted().states == {SCOPE: later}

@@ -1,0 +1,157 @@
+"""Compare-and-set of states: several writers at once, killed at any moment, on a topic compacted at any."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dehusk.schemas.errors import ConflictError
+from dehusk.schemas.rollout import Part, Rollout, Scope
+from dehusk.streams.rollout import control as module
+from dehusk.streams.rollout.control import Control, ControlKey, change_state, decode_key, state_record
+from dehusk.streams.rollout.transitions import first_state, pin, promote, with_canary
+from tests.unit.streams.rollout.topic import TOPIC, Topic, Writer
+
+SCOPE = Scope("dehusk", "news/de")
+START = promote(first_state("7", "me"), "7", "me")
+NEXT = with_canary(START, Part("8", 0.1), "me")
+OTHER = with_canary(START, Part("9", 0.1), "somebody")
+
+
+@pytest.fixture(scope="module")
+def patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture
+def topic(patch: pytest.MonkeyPatch) -> Topic:
+    return made(patch, state_record(SCOPE, START))
+
+
+def made(patch: pytest.MonkeyPatch, *held) -> Topic:
+    topic = Topic(*held)
+    topic.replace_real(patch)
+    return topic
+
+
+def changer(state: Rollout) -> Writer:
+    return Writer(change_state(TOPIC, SCOPE, state))
+
+
+def changed(state: Rollout) -> Exception | bool | None:
+    writer = changer(state)
+    writer.finish()
+    return writer.outcome
+
+
+def test_a_state_follows_the_one_that_it_was_made_from(topic: Topic) -> None:
+    assert changed(NEXT) is True
+    assert topic.control().states == {SCOPE: NEXT}
+    assert [*topic.control().history(SCOPE).values()] == [NEXT]
+
+
+@pytest.mark.parametrize("late", [OTHER, replace(START, revision=1), replace(NEXT, revision=4)])
+def test_a_state_made_from_another_one_is_not_written(topic: Topic, late: Rollout) -> None:
+    changed(NEXT)
+    held = len(topic.held)
+    assert "by me" in str(changed(late))
+    assert len(topic.held) == held
+
+
+def test_a_writer_that_came_second_names_the_first_and_leaves_nothing(topic: Topic) -> None:
+    second = changer(NEXT)
+    second.step()
+    second.step()
+    assert changed(OTHER) is True
+    second.finish()
+    assert "by somebody" in str(second.outcome)
+    topic.compact(len(topic.held))
+    assert topic.held[-1] == state_record(SCOPE, OTHER)
+    assert len(topic.held) == 2
+
+
+def test_a_writer_that_came_second_does_not_bring_an_older_state_back(topic: Topic) -> None:
+    second, later = changer(NEXT), with_canary(OTHER, Part("9", 0.5), "somebody")
+    second.step()
+    second.step()
+    assert changed(OTHER) is True
+    second.step()
+    second.step()
+    assert changed(later) is True
+    second.finish()
+    assert "revision 3" in str(second.outcome)
+    topic.compact(len(topic.held))
+    assert topic.control(_is_known_to_older_versions).states == {SCOPE: later}
+
+
+def test_a_writer_of_an_older_version_that_came_first_counts(topic: Topic) -> None:
+    second = changer(NEXT)
+    second.step()
+    topic.held.append(state_record(SCOPE, OTHER))
+    second.finish()
+    assert isinstance(second.outcome, ConflictError)
+    assert topic.control().states == {SCOPE: OTHER}
+
+
+def test_changes_of_a_roll_out_that_was_removed_do_not_count_for_the_next(topic: Topic) -> None:
+    changed(NEXT)
+    topic.held = [each for each in topic.held if each.key != ControlKey(SCOPE).encode()]
+    other = replace(START, serving="9")
+    assert changed(other) is True
+    assert topic.control().states == {SCOPE: other}
+
+
+def test_the_topic_keeps_the_latest_changes(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_HISTORY", 3)
+    state = START
+    for _ in range(5):
+        state = pin(state, "me")
+        assert changed(state) is True
+    assert [each.revision for each in topic.control().history(SCOPE).values()] == [4, 5, 6]
+
+
+ACTIONS = st.sampled_from(["step", "step", "step", "step", "kill", "compact"])
+
+
+@given(events=st.lists(st.tuples(ACTIONS, st.integers(0, 2)), max_size=40), cut=st.integers(0, 40))
+def test_all_readers_see_the_same_changes_and_writers_know_which_are_theirs(
+    patch: pytest.MonkeyPatch, events: list[tuple[str, int]], cut: int
+) -> None:
+    topic, attempts, running = made(patch), [], {}
+    for event, number in events:
+        if event == "compact":
+            topic.compact(10 * number)
+        elif event == "kill" and number in running:
+            running.pop(number).kill()
+        elif event == "step":
+            if number not in running or running[number].outcome is not None:
+                state = _next(topic.control(), f"writer {number}, change {len(attempts)}")
+                running[number] = changer(state)
+                attempts.append((running[number], state))
+            running[number].step()
+    for writer in running.values():
+        writer.finish()
+    found = topic.control()
+    history = [*found.history(SCOPE).values()]
+    assert [each.revision for each in history] == [*range(1, len(history) + 1)]
+    assert found.states.get(SCOPE) == (history[-1] if history else None)
+    for writer, state in attempts:
+        assert writer.outcome is False or (state in history) == (writer.outcome is True)
+    for end in (cut, len(topic.held)):
+        topic.compact(end)
+        again = topic.control()
+        assert (again.states, again.history(SCOPE)) == (found.states, found.history(SCOPE))
+    if all(writer.outcome is not False for writer, _ in attempts):
+        assert topic.control(_is_known_to_older_versions).states == found.states
+
+
+def _next(control: Control, by: str) -> Rollout:
+    return pin(control.states.get(SCOPE) or first_state("7", by), by)
+
+
+def _is_known_to_older_versions(record) -> bool:
+    key = decode_key(record.key)
+    return key == ControlKey(SCOPE)

@@ -1,0 +1,120 @@
+"""Claims on the versions that are served, by several commands at once."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
+from dehusk.schemas.rollout import Change, Claim, Scope
+from dehusk.streams.rollout import claims
+from dehusk.streams.rollout.claims import claimed
+from dehusk.streams.rollout.control import ControlKey, change_state, state_record
+from dehusk.streams.rollout.transitions import first_state, pin
+from dehusk.streams.sources.source import Record
+from tests.unit.streams.rollout.topic import TOPIC, Topic, turn
+
+SCOPE, OTHER_GROUP, OTHER_MODEL = Scope("m", "group"), Scope("m", "other"), Scope("other", "group")
+START = pin(first_state("7", "me"), "me")
+NOW = datetime.now(UTC)
+CHANGE = Change(NOW, "ada@host", "version 8 serves")
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
+    made = Topic(state_record(SCOPE, START))
+    made.replace_real(monkeypatch)
+    return made
+
+
+def claim(scope: Scope, until: datetime) -> Record:
+    return Record(ControlKey(scope, claim="left").encode(), Claim(CHANGE, until).encode())
+
+
+async def test_a_claim_is_taken_away_when_all_is_done(topic: Topic) -> None:
+    async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+        assert [each.change for each in topic.control().claims.values()] == [CHANGE]
+    assert topic.control().claims == {}
+
+
+@pytest.mark.parametrize("scope", [SCOPE, OTHER_GROUP])
+async def test_while_another_claim_on_the_model_holds_nothing_is_done(topic: Topic, scope: Scope) -> None:
+    topic.held.append(claim(scope, NOW + timedelta(hours=1)))
+    with pytest.raises(ConflictError, match=f"ada@host is changing {scope} since .* nothing was changed"):
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+            raise AssertionError("it was not to begin")
+    assert len(topic.control().claims) == 1
+
+
+@pytest.mark.parametrize(
+    ("scope", "until"), [(SCOPE, NOW - timedelta(hours=1)), (OTHER_MODEL, NOW + timedelta(hours=1))]
+)
+async def test_a_claim_that_has_expired_or_is_on_another_model_holds_nobody_up(
+    topic: Topic, scope: Scope, until: datetime
+) -> None:
+    topic.held.append(claim(scope, until))
+    async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+        pass
+    assert [key.scope for key in topic.control().claims] == ([OTHER_MODEL] if scope == OTHER_MODEL else [])
+
+
+async def test_a_state_that_was_changed_before_the_claim_is_told(topic: Topic) -> None:
+    await change_state(TOPIC, SCOPE, pin(START, "bob"))
+    with pytest.raises(ConflictError, match="changed meanwhile by bob"):
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+            raise AssertionError("it was not to begin")
+    assert topic.control().claims == {}
+
+
+async def test_a_claim_ends_what_lasts_longer_than_it_holds(topic: Topic) -> None:
+    with pytest.raises(UnavailableError, match=r"not changed within 0\.01 s"):
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 0.01):
+            await asyncio.Event().wait()
+    assert topic.control().claims == {}
+
+
+async def test_a_claim_that_cannot_be_taken_away_hides_no_other_error(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise UnavailableError("away")
+
+    async def fail() -> None:
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+            monkeypatch.setattr(claims, "write", refuse)
+            raise ConfigurationError("broken")
+
+    with pytest.raises(ConfigurationError, match="broken"):
+        await fail()
+    assert "stays until it expires: away" in caplog.text
+    assert len(topic.control().claims) == 1
+
+
+@given(pauses=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), min_size=2, max_size=5))
+def test_of_several_commands_at_once_one_at_a_time_goes_on(pauses: list[tuple[int, int]]) -> None:
+    topic, holders = Topic(state_record(SCOPE, START)), []
+
+    async def run(pause: int, work: int) -> str:
+        for _ in range(pause):
+            await turn()
+        try:
+            async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+                holders.append(pause)
+                for _ in range(work):
+                    await turn()
+                    assert len(holders) == 1
+                holders.remove(pause)
+        except ConflictError:
+            return "refused"
+        return "done"
+
+    async def run_all() -> list[str]:
+        return await asyncio.gather(*(run(*each) for each in pauses))
+
+    with pytest.MonkeyPatch.context() as patch:
+        topic.replace_real(patch)
+        outcomes = asyncio.run(run_all())
+    assert "done" in outcomes
+    assert topic.control().claims == {}
