@@ -262,12 +262,14 @@ def lag_by_partition(app: FaustApp) -> dict[TP, int | None] | None:
         return None
 
 
-async def follow_bounds(app: FaustApp) -> None:
+async def follow_bounds(app: FaustApp, first_seconds: float = _FIRST_BOUNDS_SECONDS) -> None:
     """Keep the bounds of the assigned partitions up to date, also while they are paused, until cancelled."""
     while True:
         is_known = lag(app) is not None
-        await asyncio.sleep(_BOUNDS_SECONDS if is_known else _FIRST_BOUNDS_SECONDS)
-        with suppress(ConsumerNotStarted, KafkaError, TimeoutError):
+        await asyncio.sleep(_BOUNDS_SECONDS if is_known else first_seconds)
+        if app.waits_for_partitions or app.should_stop:  # aiokafka's consumer is not started, or stopped
+            continue
+        with suppress(KafkaError, TimeoutError):
             async with asyncio.timeout(_BOUNDS_LIMIT_SECONDS):
                 await app.consumer.find_bounds()
 

@@ -223,13 +223,14 @@ class Bench:
 
 @pytest.fixture
 def bench(stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_path: Path) -> Iterator[Bench]:
-    """The services and topics of this test; its workers are killed at the end."""
+    """The services and topics of this test; its workers are killed at the end, and their logs printed."""
     running = Bench(stack, kafka, topics, tmp_path)
     yield running
     for worker in running.workers:
         for process in worker.processes():
             process.kill()
         worker.process.wait()
+    sys.stdout.write(running.logs())  # shown if the test failed
 
 
 Spoil = Callable[[service_pb2.ModelInferRequest], str | None]

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 from unittest.mock import AsyncMock
 
 import pytest
+from aiokafka.errors import KafkaConnectionError
 from faust.types import TP
 from mode import Service
 from mode.utils.queues import FlowControlEvent
 
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
-from dehusk.streams.worker.input.app import FaustApp, create_app, lag
+from dehusk.streams.worker.input.app import FaustApp, create_app, follow_bounds, lag
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
@@ -122,6 +123,28 @@ async def made() -> AsyncIterator[FaustApp]:
     with_consumer = app()
     yield with_consumer
     with_consumer.consumer._thread.thread_loop.close()
+
+
+async def test_the_bounds_of_partitions_are_asked_for_between_start_and_stop_only(made: FaustApp) -> None:
+    made.consumer.find_bounds = AsyncMock(side_effect=KafkaConnectionError)
+    made.consumer.assignment = set
+    await made.on_first_start()
+    following = asyncio.create_task(follow_bounds(made, first_seconds=0))
+
+    async def asks() -> bool:
+        before = made.consumer.find_bounds.await_count
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return made.consumer.find_bounds.await_count > before
+
+    assert not await asks()
+    made.on_rebalance_start()
+    made.on_rebalance_return()
+    assert await asks()
+    made._stopped.set()
+    assert not await asks()
+    assert not following.done()
+    following.cancel()
 
 
 async def test_a_worker_knows_how_long_it_has_been_without_partitions(
