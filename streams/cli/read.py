@@ -41,7 +41,8 @@ Examples:
     "--text",
     "as_text",
     is_flag=True,
-    help="Print the URL of each, then its text, then a line with a form feed (\\f), which no text has.",
+    help="Print of each its URL, its headline on a line that may be empty, its text, and a line with a form "
+    "feed (\\f), which no text has.",
 )
 def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool, as_text: bool) -> None:
     """Print the documents of the output topic, one line of JSON each.
@@ -62,7 +63,7 @@ async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: 
     async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
         async for document in documents:
             if as_text:
-                echo(f"{_decoded(document.key)}\n{_text(document)}")
+                echo(f"{_decoded(document.key)}\n{_headline_and_text(document)}")
                 click.echo(_SEPARATOR)
             else:
                 echo(_decoded(document.value))
@@ -72,14 +73,16 @@ def _decoded(value: bytes | None) -> str:
     return (value or b"").decode(errors="replace")
 
 
-def _text(document: Message) -> str:
-    """Return the document's text.
+def _headline_and_text(document: Message) -> str:
+    """Return the document's headline, which the formats of corpus tools have in `metadata`, above its text.
 
     Raises:
-        ConfigurationError: it has none.
+        ConfigurationError: it has no text.
     """
-    with suppress(ValueError, KeyError, TypeError):
-        return str(orjson.loads(document.value or b"")["text"])
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        fields = orjson.loads(document.value or b"")
+        headline = fields.get("headline") or (fields.get("metadata") or {}).get("headline")
+        return f"{headline or ''}\n{fields['text']}"
     raise ConfigurationError(
         f"--text is for documents in JSON that have a 'text'; {origin_of(document)} is none"
     )

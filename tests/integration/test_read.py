@@ -85,20 +85,22 @@ async def test_the_last_are_found_behind_tombstones(kafka, topics):
     assert await ids(kafka, "--topic", topics.output, "--last", "2") == ["2", "3"]
 
 
-async def test_prints_texts_below_their_urls_and_parts_them_by_form_feeds(kafka, topics):
-    await write(kafka, topics.output, document(1))
+async def test_prints_texts_below_their_urls_and_headlines_and_parts_them_by_form_feeds(kafka, topics):
+    value = document(1).value.replace(b"{", b'{"headline":"Foxes & hares",', 1)
+    await write(kafka, topics.output, Record(document(1).key, value))
     await write(kafka, topics.output, document(2))
     printed = await run(kafka, "--topic", topics.output, "--text", "--last", "2")
     first, second, rest = printed.split("\f\n")
-    assert first == "http://x.test/1\nText 1\n\nin Größe\n"
-    assert second == "http://x.test/2\nText 2\n\nin Größe\n"
+    assert first == "http://x.test/1\nFoxes & hares\nText 1\n\nin Größe\n"
+    assert second == "http://x.test/2\n\nText 2\n\nin Größe\n"
     assert rest == ""
 
 
 async def test_documents_in_html_are_printed_as_they_are_and_have_no_text(kafka, topics):
     await write(kafka, topics.output, Record(b"http://x.test/", "<p>Größe".encode()))
-    assert await run(kafka, "--topic", topics.output) == "<p>Größe\n"
-    with pytest.raises(ConfigurationError, match=f"{topics.output}/[0-3]/0 is none"):
+    await write(kafka, topics.output, Record(b"http://x.test/", b"[1]"))
+    assert await run(kafka, "--topic", topics.output) == "<p>Größe\n[1]\n"
+    with pytest.raises(ConfigurationError, match=f"{topics.output}/[0-3]/[01] is none"):
         await run(kafka, "--topic", topics.output, "--text")
 
 
