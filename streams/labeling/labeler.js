@@ -686,10 +686,10 @@ function show(number, page) {
     editable: !page.refusal && (!page.misfit || Boolean(waiting)), replaces: Boolean(waiting && waiting.replaces) });
   Object.assign(view, { painted: [], touched: new Set(), whole: -1 });
   setState(number, page.state);
-  if (page.title) overview.pages[number].title = page.title;
   history.replaceState(null, "", `#${number + 1}`);
-  at("title").textContent = page.title || page.id || "(no title)";
-  document.title = `${page.title || page.id} – dehusk label`;
+  const name = overview.pages[number].title || page.id || "(no title)";
+  at("title").textContent = name;
+  document.title = `${name} – dehusk label`;
   at("about").textContent = [`Page ${number + 1} of ${overview.pages.length}`, page.id !== page.url && page.id, page.url]
     .filter(Boolean).join(" · ");
   listPages();

@@ -119,7 +119,7 @@ async def test_a_page_without_text_is_done_with_one_key_and_holds_up_no_other(
         await visit.page.keyboard.press("a")
         await expect(visit.page.locator("#done")).to_contain_text("1 of 2 pages labeled")
         await visit.page.keyboard.press("t")
-        await expect(visit.page.locator("#title")).to_have_text("Title")
+        await expect(visit.page.locator("#title")).to_have_text("Page 2")
         await visit.page.keyboard.press("a")
         await expect(visit.page.locator("#done")).to_contain_text("2 of 2 pages labeled")
     assert [len(each.labels) for each in read_labels_file(labels).values()] == [0, len(BLOCKS)]
@@ -256,11 +256,12 @@ async def test_it_is_told_how_many_blocks_are_in_doubt(tool: Visit) -> None:
 
 async def test_pages_are_listed_by_title_and_id_and_by_how_far_they_are(tool: Visit, labels: Path) -> None:
     page = tool.page
-    names = ["○ 1. Title · 1", "○ 2. Page 2 · 2", "✗ 3. https://example.org/3"]
+    names = ["○ 1. Page 1 · 1", "○ 2. Page 2 · 2", "✗ 3. https://example.org/3"]
     await expect(page.locator("#pages option")).to_have_text(names)
     await page.locator("#block-0").click()
     await saved(page, labels)
-    await expect(page.locator("#pages option").first).to_have_text("◐ 1. Title · 1")
+    await expect(page.locator("#pages option").first).to_have_text("◐ 1. Page 1 · 1")
+    await expect(page.locator("#title")).to_have_text("Page 1")
     await expect(page.locator("#done")).to_have_text("0 of 3 pages labeled, 1 half-labeled, 1 cannot be")
 
 
