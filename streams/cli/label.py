@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import webbrowser
-from contextlib import suppress
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.streams.cli.shared.options import gathered_options, open_option
-from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options
-from dehusk.streams.cli.shared.service_options import labeler_options
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.shared.options import gathered_options, open_option, was_typed
+from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
+from dehusk.streams.cli.shared.service_options import kafka_options, labeler_options, optional_topic_option
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dehusk.streams.labeling.labels_file import LabelsFile
     from dehusk.streams.labeling.store import PageStore
 
 _HOST = "127.0.0.1"
+_UNSURE_PAGES = 100
+"""Pages that are offered of an unsure topic by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class _Request:
     """Options that name the pages, the labels and the server."""
 
     paths: Sequence[Path]
+    unsure: bool
+    unsure_topic: str | None
     base_url: str
     limit: int | None
     labels: Path
@@ -45,6 +50,7 @@ Examples:
   dehusk label pages.jsonl --open                  40 pages of your crawl, say
   dehusk label crawl.warc.gz --limit 100 --labels news.jsonl
   dehusk label page.html --labeler rules
+  dehusk label --unsure --unsure-topic unsure --brokers kafka-1:9092
 
 \b
 What the labels are for:
@@ -53,8 +59,7 @@ What the labels are for:
 @click.argument(
     "paths",
     nargs=-1,
-    required=True,
-    metavar="PAGES…",
+    metavar="[PAGES…]",
     type=click.Path(allow_dash=True, path_type=Path),
 )
 @click.option(
@@ -66,14 +71,27 @@ What the labels are for:
     help="File of the labels, as JSON lines; those that are there go on, those of other pages stay.",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="Offer the first N pages; all by default."
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Offer the first N pages; by default all, or with --unsure {_UNSURE_PAGES}.",
 )
+@click.option(
+    "--unsure",
+    is_flag=True,
+    help="Take the pages of --unsure-topic in place of PAGES: those of the lowest expected_f1 first.",
+)
+@optional_topic_option(
+    "--unsure-topic", help="With --unsure: the topic that workers write with their option of this name."
+)
+@kafka_options
+@source_options
 @labeler_options(
     when=" at first, as a suggestion",
     repository_help="The models that run in this process; those that come with dehusk by default.",
 )
 @base_url_option
-@page_limit_options("is refused", with_size=True)
+@page_limit_options("is refused")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -88,28 +106,83 @@ def command(*, request: _Request, settings: WorkerSettings) -> None:
     """Label the blocks of pages as content or boilerplate, on a local web page.
 
     PAGES are files of HTML, JSON lines {"id","url","html"} or WARC, plain or compressed, or - for standard
-    input. Each is shown as a reader sees it, with an outline around each block, beside the list of all its
-    blocks. The labeler suggests a label for every block; a click or a stroke of the brush corrects it, and
-    spreads to blocks that are alike. What is right already is accepted with a single key: ? lists the keys.
+    input. With --unsure, they are those of which workers were least sure, as far as Kafka still holds them,
+    which is read in no group. Each is shown as a reader sees it, with an outline around each block, beside
+    the list of all its blocks. The labeler suggests a label for every block; a click or a stroke of the brush
+    corrects it, and spreads to blocks that are alike. What is right already is accepted with a single key:
+    ? lists the keys.
 
     Every label is saved at once. A page is done when all of its blocks are labeled; then training can learn
     from it. Ctrl-C ends the tool, and the same command goes on where it ended.
 
     Nothing of a page runs or is loaded.
     """
+    _check_options(request)
     with suppress(KeyboardInterrupt):
         _label(request, settings)
 
 
-def _label(request: _Request, settings: WorkerSettings) -> None:
-    from dehusk.streams.files.readers import read_pages
-    from dehusk.streams.labeling.labels_file import open_labels_file
-    from dehusk.streams.labeling.store import open_store
+def _check_options(request: _Request) -> None:
+    """Check that the options go together.
 
-    outcomes = read_pages(request.paths, settings.page.max_bytes, request.base_url)
-    with open_store(outcomes, request.limit) as store, open_labels_file(request.labels) as file:
+    Raises:
+        click.UsageError: they do not.
+    """
+    if request.unsure == bool(request.paths):
+        raise click.UsageError("name the PAGES, or --unsure and no PAGES")
+    if request.unsure and request.unsure_topic is None:
+        raise click.UsageError("--unsure needs --unsure-topic: the one that workers write")
+    for option in ("unsure_topic", "brokers", "source"):
+        if not request.unsure and was_typed(option):
+            raise click.UsageError(f"--{option.replace('_', '-')} is for --unsure")
+
+
+def _label(request: _Request, settings: WorkerSettings) -> None:
+    from dehusk.streams.labeling.labels_file import open_labels_file
+
+    with _open_pages(request, settings) as store, open_labels_file(request.labels) as file:
         _report(file, store)
         asyncio.run(_serve(request, settings, store, file))
+
+
+@contextmanager
+def _open_pages(request: _Request, settings: WorkerSettings) -> Iterator[PageStore]:
+    from dehusk.streams.files.readers import read_pages
+    from dehusk.streams.labeling.store import open_empty_store, open_store
+
+    if request.unsure_topic is not None and request.unsure:
+        with open_empty_store() as store:
+            asyncio.run(_add_unsure(store, request.unsure_topic, request.limit or _UNSURE_PAGES, settings))
+            yield store
+    else:
+        outcomes = read_pages(request.paths, settings.page.max_bytes, request.base_url)
+        with open_store(outcomes, request.limit) as store:
+            yield store
+
+
+async def _add_unsure(store: PageStore, topic: str, limit: int, settings: WorkerSettings) -> None:
+    """Add the pages of a topic that workers were least sure of, and report how many are gone.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    from dehusk.streams.inspection.inspection import open_inspector_pool
+    from dehusk.streams.labeling.unsure import UnsurePages
+
+    async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
+        unsure = UnsurePages(settings.kafka, topic, pool)
+        async with aclosing(unsure.read()) as pages:
+            async for page in pages:
+                store.add(page)
+                if len(store.entries) == limit:
+                    break
+    if unsure.gone:
+        click.echo(
+            f"dehusk: {pluralize(unsure.gone, 'page')} of {topic} left out: Kafka holds no such message",
+            err=True,
+        )
+    if not store.entries:
+        raise ConfigurationError(f"{topic} has no pages to label")
 
 
 def _report(file: LabelsFile, store: PageStore) -> None:

@@ -58,11 +58,32 @@ class Entry:
 
 
 class PageStore:
-    """Pages in the order in which they were read."""
+    """Pages in the order in which they were added."""
 
-    def __init__(self, entries: list[Entry], html: BinaryIO) -> None:
-        self.entries = entries
+    def __init__(self, html: BinaryIO) -> None:
+        self.entries: list[Entry] = []
         self._html = html
+        self._numbers: dict[str, int] = {}
+        """Numbers of the pages that can be labeled, from 1 on, by their names."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Add a page; one without a name, or with that of an earlier one, is refused.
+
+        Its labels could not be told apart.
+        """
+        name = outcome.id or outcome.url or ""
+        if not isinstance(outcome, RawPage):
+            entry = Entry(name, outcome.url, "", str(outcome))
+        elif not name:
+            refusal = "missing-id: it has neither an id nor a URL to save its labels under"
+            entry = Entry(name, outcome.url, "", refusal)
+        elif name in self._numbers:
+            refusal = f"same-id: page {self._numbers[name]} has the same id, or the same URL and none"
+            entry = Entry(name, outcome.url, "", refusal)
+        else:
+            self._numbers[name] = len(self.entries) + 1
+            entry = _stored(outcome, name, self._html)
+        self.entries.append(entry)
 
     def page(self, number: int) -> RawPage | None:
         """Read the page of a number; None if its entry has none."""
@@ -74,37 +95,26 @@ class PageStore:
 
 
 @contextmanager
+def open_empty_store() -> Iterator[PageStore]:
+    """Open a store to which pages are to be added."""
+    with tempfile.TemporaryFile() as html:
+        yield PageStore(html)
+
+
+@contextmanager
 def open_store(outcomes: Iterable[Outcome], limit: int | None = None) -> Iterator[PageStore]:
     """Store the first pages, at most `limit`; messages that are no pages are left out.
-
-    A page without a name, or with that of an earlier one, is refused: its labels could not be told apart.
 
     Raises:
         ConfigurationError: there is no page.
     """
-    with tempfile.TemporaryFile() as html:
-        entries = list(islice(_entries(outcomes, html), limit))
-        if not entries:
-            raise ConfigurationError("there are no pages to label")
-        yield PageStore(entries, html)
-
-
-def _entries(outcomes: Iterable[Outcome], html: BinaryIO) -> Iterator[Entry]:
-    numbers: dict[str, int] = {}
     listed = (outcome for outcome in outcomes if not _never_was_a_page(outcome))
-    for number, outcome in enumerate(listed, 1):
-        name = outcome.id or outcome.url or ""
-        if not isinstance(outcome, RawPage):
-            yield Entry(name, outcome.url, "", str(outcome))
-        elif not name:
-            refusal = "missing-id: it has neither an id nor a URL to save its labels under"
-            yield Entry(name, outcome.url, "", refusal)
-        elif name in numbers:
-            refusal = f"same-id: page {numbers[name]} has the same id, or the same URL and none"
-            yield Entry(name, outcome.url, "", refusal)
-        else:
-            numbers[name] = number
-            yield _stored(outcome, name, html)
+    with open_empty_store() as store:
+        for outcome in islice(listed, limit):
+            store.add(outcome)
+        if not store.entries:
+            raise ConfigurationError("there are no pages to label")
+        yield store
 
 
 def _never_was_a_page(outcome: Outcome) -> bool:

@@ -106,3 +106,26 @@ def test_what_keeps_it_from_starting_is_named(lines: Path, tmp_path: Path) -> No
     assert f"{labels} is open in another program that labels pages" in ended.stderr
     assert "none" in refused(lines, "--labels", labels, "--labeler", "onnx", "--model", "none")
     assert run().exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ((), "name the PAGES, or --unsure and no PAGES"),
+        (("page.html", "--unsure", "--unsure-topic", "unsure"), "name the PAGES, or --unsure and no PAGES"),
+        (("--unsure",), "--unsure needs --unsure-topic"),
+        (("page.html", "--unsure-topic", "unsure"), "--unsure-topic is for --unsure"),
+        (("page.html", "--brokers", "kafka:9092"), "--brokers is for --unsure"),
+    ],
+)
+def test_pages_are_of_files_or_of_the_unsure_topic(words: tuple[str, ...], error: str) -> None:
+    ended = run(*words)
+    assert (ended.exit_code, error in ended.stderr) == (2, True)
+
+
+def test_a_topic_that_the_environment_names_for_workers_does_not_matter_to_files(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEHUSK_UNSURE_TOPIC", "unsure")
+    with running(lines, "--labels", tmp_path / "labels.jsonl") as (_, line):
+        assert "(0 of 3 pages labeled" in line
