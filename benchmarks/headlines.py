@@ -15,7 +15,8 @@ from dehusk.inference.metadata.headline import find_headline, same_text
 from dehusk.inference.preparing import prepare
 from dehusk.schemas.options import WITHOUT_METADATA
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, RawPage, SiteObservation
+from dehusk.schemas.pages import Prediction, PreparedPage, RawPage
+from dehusk.schemas.sites import BlockFrequencies, SiteObservation
 from dehusk.streams.preparation.batch import observation
 from dehusk.streams.preparation.steps import pack
 from dehusk.streams.sites.store import MemorySiteStatistics, frequencies, observe

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from redis import Redis
 
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import FlowLimits, RedisSettings

@@ -29,7 +29,8 @@ from dehusk.schemas.documents import (
 )
 from dehusk.schemas.markup import Mark
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Duplicates
-from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
+from dehusk.schemas.pages import Prediction, PreparedPage, SegmentedPage
+from dehusk.schemas.sites import BlockFrequencies
 
 _AFTER_WORDS = ("", *" .,;:!?)/")
 """Characters before which none or one space stands."""

@@ -1,13 +1,12 @@
-"""Values of CSS that refer to others: `var()`, `attr()`, `env()` and `if()`, and what they stand for.
+"""Components of CSS values, and the rules by which those with references in them are valid.
 
-A declaration with such a reference is valid whatever it comes to, and so wins over earlier ones; it is
-resolved for each element (CSS Values and Units Level 5, CSS Custom Properties Level 2). Style sheets are not
-known here: a custom property that no style attribute around declares has no value.
+References are `var()`, `attr()`, `env()` and `if()`, as CSS Values and Units Level 5 and CSS Custom
+Properties Level 2 have them; `dehusk.inference.style_references` finds their values.
 """
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 WORD = "word"
@@ -34,18 +33,7 @@ Token = tuple[str, str]
 Tokens = tuple[Token, ...]
 """A value without references: kinds and texts, brackets among them."""
 
-_MAX_TOKENS = 256
-"""Length of a value that is compared or declared; of a longer one, the rest is cut."""
-_MAX_STEPS = 500_000
-"""Values that are looked at for the references of one page."""
-_MAX_DEPTH = 100
-"""References within each other."""
 _ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\n\r\f])?|(.)|\Z)", re.IGNORECASE | re.DOTALL)
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_WIDE = {"inherit", "unset", "revert", "revert-layer"}
-"""Values by which a custom property is that of the element around."""
-_ENVIRONMENT = re.compile(r"safe-area-(?:max-)?inset-(?:top|left|bottom|right)")
-"""Variables that browsers know everywhere, all of them lengths."""
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _TYPES = {
     "<custom-ident>": r"[a-z_-][\w-]*",
@@ -67,216 +55,6 @@ _TYPES = {
 """Patterns of the types of attributes; names of colors, images and other functions are of no type."""
 
 
-class TooManyReferencesError(Exception):
-    """More references than any page needs."""
-
-
-class _NoValueError(Exception):
-    """A reference leads nowhere."""
-
-
-class Scope:
-    """Custom properties that the style of an element declares, within those of the elements around."""
-
-    def __init__(self, around: "Scope | None", declared: Mapping[str, Value]) -> None:
-        self.around = around
-        self.declared = declared
-        self.found: dict[str, Tokens | None] = {}
-        self.pending: list[str] = []
-        """Properties whose values are being found, each for the one before."""
-        self.cyclic: set[str] = set()
-
-
-class References:
-    """The references of a page, of which only so many are followed."""
-
-    def __init__(self) -> None:
-        self._steps = 0
-        self._depth = 0
-
-    def resolve(
-        self, value: Value, scope: Scope | None, attribute: Callable[[str], Value | None]
-    ) -> Tokens | None:
-        """Return what a value stands for, None if a reference in it leads nowhere.
-
-        Raises:
-            TooManyReferencesError: the limits of a page are exceeded.
-        """
-        try:
-            return self._tokens(value, _Place(scope, attribute, frozenset()))
-        except _NoValueError:
-            return None
-
-    def _tokens(self, value: Value, place: "_Place") -> Tokens:
-        """Return what a value stands for.
-
-        Raises:
-            _NoValueError: a reference in it leads nowhere.
-        """
-        self._depth += 1
-        self._steps += 1 + len(value)
-        if self._depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
-            raise TooManyReferencesError
-        try:
-            found: list[Token] = []
-            for part in value:
-                found += self._part(part, place)
-            return tuple(found[:_MAX_TOKENS])
-        finally:
-            self._depth -= 1
-
-    def _part(self, part: Component, place: "_Place") -> Tokens:
-        if part.kind == FUNCTION:
-            match part.text.lower():
-                case "var":
-                    return self._or_else(self._custom(part.inner[0].text, place.scope), part.inner, place)
-                case "env":
-                    is_known = _ENVIRONMENT.fullmatch(part.inner[0].text)
-                    return self._or_else(((OTHER, "0px"),) if is_known else None, part.inner, place)
-                case "attr":
-                    return self._attribute(part.inner, place)
-                case "if":
-                    return self._chosen(part.inner, place)
-                case name if name.startswith("--"):
-                    raise _NoValueError
-        if part.kind in (FUNCTION, BRACKET):
-            opening = part.text if part.kind == BRACKET else f"{part.text}("
-            closing = (OTHER, _CLOSING[opening[-1]])
-            return ((OTHER, opening), *self._tokens(part.inner, place), closing)
-        return ((part.kind, part.text),)
-
-    def _or_else(self, found: Tokens | None, arguments: Value, place: "_Place") -> Tokens:
-        """Return what was found, else what is behind the first comma."""
-        if found is not None:
-            return found
-        commas = [number for number, each in enumerate(arguments) if each.kind == COMMA]
-        if not commas:
-            raise _NoValueError
-        return self._tokens(arguments[commas[0] + 1 :], place)
-
-    def _custom(self, name: str, scope: Scope | None) -> Tokens | None:
-        """Return the value of a custom property, None if it has none."""
-        while scope is not None:
-            self._steps += 1
-            if self._steps > _MAX_STEPS:
-                raise TooManyReferencesError
-            declared = scope.declared.get(name)
-            if declared is not None and not (len(declared) == 1 and _is_wide(declared[0])):
-                return self._declared(name, scope, declared)
-            scope = scope.around
-        return None
-
-    def _declared(self, name: str, scope: Scope, declared: Value) -> Tokens | None:
-        """Return the value that a custom property has where it is declared."""
-        if name in scope.pending:
-            scope.cyclic.update(scope.pending[scope.pending.index(name) :])
-            return None
-        if name not in scope.found:
-            scope.pending.append(name)
-            try:
-                found = self._tokens(declared, _Place(scope, lambda _: None, frozenset()))
-            except _NoValueError:
-                found = None
-            finally:
-                scope.pending.pop()
-            is_initial = len(declared) == 1 and declared[0].text.lower() == "initial"
-            scope.found[name] = None if is_initial or name in scope.cyclic else found
-        return scope.found[name]
-
-    def _attribute(self, arguments: Value, place: "_Place") -> Tokens:
-        name = arguments[0].text.lower()
-        value = None if name in place.attributes else place.attribute(name)
-        kind = next((each for each in arguments[1:2] if each.kind != COMMA), None)
-        found: Tokens | None = None
-        if value is None:
-            if kind is None and not any(each.kind == COMMA for each in arguments):
-                return ((OTHER, '""'),)
-        elif kind is None or kind.kind != FUNCTION:
-            found = ((OTHER, '""'),) if kind is None or kind.text.lower() == "raw-string" else None
-        else:
-            inner = _Place(place.scope, place.attribute, place.attributes | {name})
-            try:
-                found = _typed(self._tokens(value, inner), kind.inner)
-            except _NoValueError:
-                found = None
-        return self._or_else(found, arguments, place)
-
-    def _chosen(self, arguments: Value, place: "_Place") -> Tokens:
-        """Return the value of the first condition that is met; if unknown ones decide, it leads nowhere."""
-        candidates: list[Tokens | None] = []
-        for clause in _split(arguments, SEMICOLON):
-            colon = next((number for number, each in enumerate(clause) if each.kind == COLON), len(clause))
-            holds = self._holds(clause[:colon], place) if clause else False
-            if holds is not False:
-                candidates.append(self._candidate(clause[colon + 1 :], place))
-            if holds:
-                break
-        else:
-            candidates.append(None)
-        if candidates[0] is None or any(each != candidates[0] for each in candidates):
-            raise _NoValueError
-        return candidates[0]
-
-    def _candidate(self, value: Value, place: "_Place") -> Tokens | None:
-        try:
-            return self._tokens(value, place)
-        except _NoValueError:
-            return None
-
-    def _holds(self, condition: Value, place: "_Place") -> bool | None:
-        """Return True if a condition is met, None if that is not known."""
-        words = [each.text.lower() for each in condition if each.kind == WORD]
-        if words == ["else"]:
-            return True
-        if words == ["not"]:
-            holds = self._holds(condition[1:], place)
-            return None if holds is None else not holds
-        terms = [self._holds_term(each, place) for each in condition if each.kind != WORD]
-        decisive = "or" in words
-        if any(term is decisive for term in terms):
-            return decisive
-        return None if None in terms else not decisive
-
-    def _holds_term(self, term: Component, place: "_Place") -> bool | None:
-        if term.kind == BRACKET:
-            return self._holds(term.inner, place)
-        match term.text.lower():
-            case "style":
-                return self._has_style(term.inner, place)
-            case "media" | "supports":
-                return None
-        return False
-
-    def _has_style(self, query: Value, place: "_Place") -> bool | None:
-        """Return True if the custom properties are as a query has them."""
-        if any(each.kind == BRACKET for each in query):
-            nested = [
-                each._replace(kind=FUNCTION, text="style") if each.kind == BRACKET else each for each in query
-            ]
-            return self._holds(nested, place)
-        if not query or not query[0].text.startswith("--"):
-            return None
-        found = self._custom(query[0].text, place.scope)
-        if len(query) == 1:
-            return found is not None
-        if query[1].kind != COLON:
-            return None
-        try:
-            return found is not None and found == self._tokens(query[2:], place)
-        except _NoValueError:
-            return found is None
-
-
-class _Place(NamedTuple):
-    """The place where a value stands."""
-
-    scope: Scope | None
-    attribute: Callable[[str], Value | None]
-    """Returns the value of an attribute, None if there is none or it is no value of CSS."""
-    attributes: frozenset[str]
-    """Attributes that are being read."""
-
-
 def is_reference(value: Value) -> bool:
     """Return True for a value that is valid by the references in it, whatever they come to."""
     references = [each for each in _functions(value) if _refers(each)]
@@ -287,11 +65,6 @@ def is_reference(value: Value) -> bool:
 def is_custom_value(value: Value) -> bool:
     """Return True for a value that a custom property may have: the references in it are written rightly."""
     return all(map(_is_valid, filter(_refers, _functions(value))))
-
-
-def keywords(tokens: Tokens) -> list[bytes]:
-    """Return the words of a value in lower case; other tokens, which no keyword is, are empty."""
-    return [text.lower().encode() if kind == WORD else b"" for kind, text in tokens]
 
 
 def unescaped(text: str) -> str:
@@ -351,7 +124,7 @@ def _is_type(part: Component) -> bool:
 
 def _is_choice(arguments: Value) -> bool:
     """Return True for conditions, each with a colon and a value behind it."""
-    clauses = _split(arguments, SEMICOLON)
+    clauses = split(arguments, SEMICOLON)
     if clauses and not clauses[-1]:
         clauses = clauses[:-1]
     return bool(clauses) and all(map(_is_clause, clauses))
@@ -376,7 +149,7 @@ def _is_condition(condition: Value) -> bool:
     return len(condition) % 2 == 1 and is_row and set(words) in ({"and"}, {"or"})
 
 
-def _split(value: Value, kind: str) -> list[Value]:
+def split(value: Value, kind: str) -> list[Value]:
     """Return the parts of a value between tokens of a kind."""
     parts: list[list[Component]] = [[]]
     for each in value:
@@ -402,7 +175,7 @@ def _choices(syntax: Value) -> list[tuple[str, str]] | None:
     return found
 
 
-def _typed(tokens: Tokens, syntax: Value) -> Tokens | None:
+def typed(tokens: Tokens, syntax: Value) -> Tokens | None:
     """Return the tokens of an attribute if they are of a type, else None."""
     for name, multiplier in _choices(syntax) or ():
         if name == "*":
@@ -413,7 +186,3 @@ def _typed(tokens: Tokens, syntax: Value) -> Tokens | None:
         if is_one and all(re.fullmatch(pattern, text, re.IGNORECASE) for text in texts):
             return tokens
     return None
-
-
-def _is_wide(part: Component) -> bool:
-    return part.kind == WORD and part.text.lower() in _WIDE

@@ -16,7 +16,8 @@ import numpy.typing as npt
 import orjson
 
 from dehusk.inference.metadata.values import clean
-from dehusk.schemas.pages import BlockFrequencies, HeadlineSources, SegmentedPage, Structure
+from dehusk.schemas.pages import HeadlineSources, SegmentedPage, Structure
+from dehusk.schemas.sites import BlockFrequencies
 
 MAX_LENGTH = 500
 """Characters of the longest headline; a longer text is none."""

@@ -152,11 +152,9 @@ cdef class RowContainers:
     cdef int _language(self, int index) except -1:
         """Return 1 + the index of the string of the names that may be the language of code; 0 for none."""
         cdef Element *element = self._rows.at(index).element
-        cdef Node *child = element.node.first_child
+        cdef Node *child = lexbor.element_from(element.node.first_child)
         cdef int around
         names = []
-        while child != NULL and child.type != lexbor.ELEMENT:
-            child = child.next
         if child != NULL:
             names += _languages(<Element *> child)
         for around in range(MAX_AROUND_CODE):

@@ -32,7 +32,20 @@ cdef inline bint _shows_html(Node *drawn):
     )
 
 
-cdef inline uint16_t flags_around(
+cdef inline uint16_t flags_in_drawing(
+    Element *element, markup.Tag *tag, Inherited *inherited, Scopes scopes, Shown *shown
+) except? 0xFFFF:
+    """The flags of an element and of those of the drawing it stands in; how they show it together is set."""
+    cdef Shown around
+    cdef uint16_t flags = _flags_around(element, inherited, scopes, &around)
+    flags |= markup.own_flags(element, tag, &around.inherited, scopes, shown)
+    shown.removed = shown.removed or around.removed
+    if shown.visibility == UNDECLARED:
+        shown.visibility = around.visibility
+    return flags
+
+
+cdef inline uint16_t _flags_around(
     Element *element, Inherited *inherited, Scopes scopes, Shown *around
 ) except? 0xFFFF:
     """The flags of the elements of the drawing that an element stands in; how they show it together is set."""

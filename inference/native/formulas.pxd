@@ -54,14 +54,11 @@ cdef inline bint is_pictured(Element *hidden) except -1:
 
 cdef inline bint is_unshown(Element *part):
     """Return True if browsers do not show a part of a formula: a phantom, or an alternative to what they show."""
-    cdef Node *node = part.node.prev
     if spells(tag_name(part.node.name), b"mphantom"):
         return True
     if not (_is(part.node.parent, b"semantics") or _is(part.node.parent, b"maction")):
         return False
-    while node != NULL and node.type != lexbor.ELEMENT:
-        node = node.prev
-    return node != NULL
+    return lexbor.element_up_to(part.node.prev) != NULL
 
 
 cdef inline bint is_drawing(Element *element):
@@ -81,9 +78,7 @@ cdef inline bint _has_tex(Element *annotation):
 
 
 cdef inline String _tex_of(Element *formula):
-    cdef Node *node = formula.node.first_child
-    while node != NULL and node.type != lexbor.ELEMENT:
-        node = node.next
+    cdef Node *node = lexbor.element_from(formula.node.first_child)
     node = node.last_child if _is(node, b"semantics") else NULL
     while node != NULL and not (_is(node, b"annotation") and _has_tex(<Element *> node)):
         node = node.prev

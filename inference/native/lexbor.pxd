@@ -113,3 +113,17 @@ cdef inline Node *after(Node *node, Node *top) noexcept nogil:
 cdef inline Node *following(Node *node, Node *top) noexcept nogil:
     """Return the next node in document order, as far as the top holds it; else NULL."""
     return node.first_child if node.first_child != NULL else after(node, top)
+
+
+cdef inline Node *element_from(Node *node) noexcept nogil:
+    """Return the first element from a node on, in the same parent; else NULL."""
+    while node != NULL and node.type != ELEMENT:
+        node = node.next
+    return node
+
+
+cdef inline Node *element_up_to(Node *node) noexcept nogil:
+    """Return the last element up to a node, in the same parent; else NULL."""
+    while node != NULL and node.type != ELEMENT:
+        node = node.prev
+    return node

@@ -117,7 +117,7 @@ cdef class Recording:
         string = self._tex_of(script)
         if string == NO_STRING or (
             self._typeset != NULL
-            and self._typeset == _element_before(&script.node)
+            and self._typeset == lexbor.element_up_to(script.node.prev)
             and (block > self._typeset_block or offset > self._typeset_from)
         ):
             return 0
@@ -176,7 +176,7 @@ cdef class Recording:
         cdef int string
         if not _has(lexbor.value_of(element.classes), b"ath"):
             return 0
-        script = _element_after(&element.node)
+        script = lexbor.element_from(element.node.next)
         names = classes(element)
         self._typesets = self._typesets or tex.is_typeset(names)
         self._typesets_dollars = self._typesets_dollars or tex.is_typeset_with_dollars(names)
@@ -391,17 +391,3 @@ cdef bint _is_space_at(String text, size_t position) noexcept:
         return False
     utf8.read(text.data + position, text.length - position, &character)
     return Py_UNICODE_ISSPACE(character)
-
-
-cdef Node *_element_before(Node *node) noexcept:
-    node = node.prev
-    while node != NULL and node.type != lexbor.ELEMENT:
-        node = node.prev
-    return node
-
-
-cdef Node *_element_after(Node *node) noexcept:
-    node = node.next
-    while node != NULL and node.type != lexbor.ELEMENT:
-        node = node.next
-    return node

@@ -72,3 +72,8 @@ cdef class Rows:
     cdef dict _block_columns(self)
     cdef dict _row_columns(self, int held)
     cdef int _describe(self, Row *row, uint32_t *class_hash) except -1
+
+
+cdef bint is_list(Row *row) noexcept
+cdef char parts_of(Row *row) noexcept
+cdef int edge_of(Row *row) noexcept

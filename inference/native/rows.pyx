@@ -16,10 +16,11 @@ import re
 import numpy as np
 
 from dehusk.inference import elements
-from dehusk.schemas.pages import ElementFlag
+from dehusk.schemas.pages import Boundary, ElementFlag
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.BREAK, BLOCK = elements.BLOCK
-cdef int CUSTOM = elements.CUSTOM
+cdef int CUSTOM = elements.CUSTOM, ITEM = elements.ITEM
+cdef int LINE = Boundary.LINE.value
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 cdef int MAX_PATH = elements.MAX_PATH
 
@@ -310,6 +311,22 @@ cdef bint _has_text(Row *row) noexcept:
             node = node.next
         row.has_text = node != NULL
     return row.has_text
+
+
+cdef bint is_list(Row *row) noexcept:
+    return row.tag.lists and row.tag.lists != ITEM
+
+
+cdef char parts_of(Row *row) noexcept:
+    """Return the character for an element's edge in preformatted text, or a null byte."""
+    if not row.preformatted:
+        return 0
+    return c"\n" if row.kind == BLOCK and row.tag.kind < BREAK else row.tag.parts
+
+
+cdef int edge_of(Row *row) noexcept:
+    """Return the boundary that an element makes: a list in an item goes on where the item's text ends."""
+    return LINE if is_list(row) and row.item != NONE else row.tag.edge
 
 
 cdef bint _is_blank(String text) noexcept:

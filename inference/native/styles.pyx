@@ -1,24 +1,26 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Style attributes: their declarations that hide or show an element.
 
-Declarations are those of CSS Syntax Level 3, so that what browsers ignore is ignored. References, e.g. to custom
-properties, are resolved as far as style attributes tell them (`dehusk.inference.style_values`).
+What browsers ignore is ignored. References, e.g. to custom properties, are resolved as far as style attributes tell
+them (`dehusk.inference.style_references`).
 """
 
 from libc.stdint cimport uint8_t, uintptr_t
 from libc.string cimport memset
 
 from dehusk.inference.native cimport css, lexbor
-from dehusk.inference.native.buffer cimport append, free
-from dehusk.inference.native.css cimport Reader, begin_reading, next_token, next_visible, word
+from dehusk.inference.native.buffer cimport free
+from dehusk.inference.native.css cimport Reader, begin_reading, next_visible, word
+from dehusk.inference.native.declarations cimport (
+    TOO_LONG, components, components_of, next_declaration, skip_declaration, text_of,
+)
 from dehusk.inference.native.lexbor cimport Attribute, Element, String
 
 from dehusk.inference import style_values
-from dehusk.inference.style_values import Component, References, Scope, TooManyReferencesError
+from dehusk.inference.style_references import References, Scope, TooManyReferencesError, keywords
 
 cdef enum:
     MAX_KEYWORDS = 3  # in a value; of one with more, which is not valid, another one is read
-    MAX_COMPONENTS = 10_000  # of a value; one of more is taken for one that hides
     INVALID = 255  # as no declared value is
 
 cdef enum:  # keywords, as bits
@@ -95,32 +97,17 @@ cdef tuple _KEYWORDS = (
         **dict.fromkeys((b"absolute", b"fixed"), BLOCK),
     },
 )
-cdef list _TOO_LONG = [Component(style_values.OTHER, "")]
 cdef int[PROPERTIES] _UNSET = [LINE_BOX, UNDECLARED, SHOWING, SHOWING, SHOWING]
-cdef dict _KINDS = {
-    css.COMMA: style_values.COMMA,
-    css.COLON: style_values.COLON,
-    css.SEMICOLON: style_values.SEMICOLON,
-    css.EXCLAMATION_MARK: style_values.EXCLAMATION_MARK,
-}
 
 
 cdef int read_style(String text, Style *style) except -1:
     """Read the declarations of a style attribute: of each property the last, or the last important one."""
     cdef Reader reader
-    cdef int token
     memset(style, 0, sizeof(Style))
     begin_reading(&reader, text)
     try:
-        token = next_token(&reader)
-        while token != css.END:
-            if token == css.WORD:
-                _read_declaration(&reader, style)
-            elif token == css.AT_WORD:
-                _skip_rule(&reader)
-            elif token != css.SPACE and token != css.SEMICOLON:
-                _skip_declaration(&reader, token)
-            token = next_token(&reader)
+        while next_declaration(&reader):
+            _read_declaration(&reader, style)
     finally:
         free(&reader.brackets)
     return 0
@@ -147,7 +134,7 @@ cdef int _read_declaration(Reader *reader, Style *style) except -1:
         return _read_value(reader, style, properties, False)
     if token == css.COLON and is_custom:
         style.has_custom_properties = True
-    return _skip_declaration(reader, token)
+    return skip_declaration(reader, token)
 
 
 cdef int _read_value(Reader *reader, Style *style, tuple properties, bint is_attribute) except -1:
@@ -164,7 +151,7 @@ cdef int _read_value(Reader *reader, Style *style, tuple properties, bint is_att
         token = next_visible(reader)
         is_important = token == css.WORD and word(reader) == b"important"
         if not is_important:
-            return _skip_declaration(reader, token)
+            return skip_declaration(reader, token)
         token = next_visible(reader)
     if token != css.END and (token != css.SEMICOLON or is_attribute):
         reader.position = begin
@@ -183,8 +170,8 @@ cdef int _read_references(Reader *reader, Style *style, tuple properties, bint i
     cdef size_t begin = reader.position
     cdef bint is_important = False
     cdef int name
-    value = _components(reader, &is_important)
-    if value is _TOO_LONG:
+    value = components(reader, &is_important)
+    if value is TOO_LONG:
         for name in properties:
             _declare(style, name, _hidden(name), True)
         return 0
@@ -255,42 +242,6 @@ cdef bint _declare(Style *style, int name, int declared, bint is_important) exce
     return True
 
 
-cdef int _skip_declaration(Reader *reader, int token) except -1:
-    """Skip a declaration from its last token up to its end, a semicolon outside brackets."""
-    while token != css.END and token != css.SEMICOLON:
-        if token == css.OPENING:
-            _skip_brackets(reader)
-        token = next_token(reader)
-    return 0
-
-
-cdef int _skip_rule(Reader *reader) except -1:
-    """Skip an at-rule, which ends like a declaration, or after its block."""
-    cdef int token = next_token(reader)
-    while token != css.END and token != css.SEMICOLON:
-        if token == css.OPENING:
-            is_block = reader.bracket == c"}"
-            _skip_brackets(reader)
-            if is_block:
-                break
-        token = next_token(reader)
-    return 0
-
-
-cdef int _skip_brackets(Reader *reader) except -1:
-    """Skip to the end of the bracket that the last token opened."""
-    cdef int token = css.OPENING
-    while token != css.END:
-        if token == css.OPENING:
-            append(&reader.brackets, &reader.bracket, 1)
-        elif token == css.CLOSING and <unsigned char> reader.brackets.data[reader.brackets.used - 1] == reader.bracket:
-            reader.brackets.used -= 1
-            if not reader.brackets.used:
-                break
-        token = next_token(reader)
-    return 0
-
-
 cdef class Scopes:
     """Custom properties that the style attributes of a page declare, and the references to them."""
 
@@ -326,11 +277,11 @@ cdef class Scopes:
         attributes.element = element
         begin_reading(&reader, value)
         try:
-            found = self._references.resolve(_components(&reader, &is_important), self._scope(scope), attributes)
+            found = self._references.resolve(components(&reader, &is_important), self._scope(scope), attributes)
         except TooManyReferencesError:
             return _hidden(name)  # no page that is to be read needs as many
         if found is not None:
-            declared = _declared(name, style_values.keywords(found))
+            declared = _declared(name, keywords(found))
         return declared if declared != INVALID else _UNSET[name]
 
     cdef object _scope(self, int number):
@@ -355,7 +306,7 @@ cdef class _Attributes:
         cdef Attribute *attribute = self.element.first_attribute
         while attribute != NULL and _attribute_name(attribute) != name:
             attribute = attribute.next
-        return _components_of(lexbor.value_of(attribute)) if attribute != NULL else None
+        return components_of(lexbor.value_of(attribute)) if attribute != NULL else None
 
 
 cdef str _attribute_name(Attribute *attribute):
@@ -367,100 +318,24 @@ cdef str _attribute_name(Attribute *attribute):
 cdef dict _custom_properties(bytes style):
     """Return the values of the custom properties that a style attribute declares."""
     cdef Reader reader
-    cdef bint is_important
+    cdef bint is_custom, is_important
     cdef int token
     found, important = {}, set()
     begin_reading(&reader, String(style, len(style)))
     try:
-        token = next_token(&reader)
-        while token != css.END:
-            if token == css.WORD and css.names_custom_property(&reader):
-                name = _text(&reader)
-                token = next_visible(&reader)
-                if token == css.COLON:
-                    value = _components(&reader, &is_important)
-                    if value is not None and style_values.is_custom_value(value):
-                        if is_important or name not in important:
-                            found[name] = value
-                        if is_important:
-                            important.add(name)
-                else:
-                    _skip_declaration(&reader, token)
-            elif token == css.AT_WORD:
-                _skip_rule(&reader)
-            elif token != css.SPACE and token != css.SEMICOLON:
-                _skip_declaration(&reader, token)
-            token = next_token(&reader)
+        while next_declaration(&reader):
+            is_custom = css.names_custom_property(&reader)
+            name = text_of(&reader) if is_custom else None
+            token = next_visible(&reader)
+            if not is_custom or token != css.COLON:
+                skip_declaration(&reader, token)
+                continue
+            value = components(&reader, &is_important)
+            if value is not None and style_values.is_custom_value(value):
+                if is_important or name not in important:
+                    found[name] = value
+                if is_important:
+                    important.add(name)
     finally:
         free(&reader.brackets)
     return found
-
-
-cdef list _components_of(String value):
-    """Return the components of a value that ends with a text, None if it is none."""
-    cdef Reader reader
-    cdef bint is_important
-    begin_reading(&reader, value)
-    try:
-        found = _components(&reader, &is_important)
-    finally:
-        free(&reader.brackets)
-    return found if reader.begin == reader.length and not is_important else None
-
-
-cdef list _components(Reader *reader, bint *is_important):
-    """Read the components of a value up to the end of its declaration, if they are not too many.
-
-    It is None if they are no value.
-    """
-    cdef size_t begin = reader.position
-    cdef int token = next_visible(reader), count = 0
-    cdef bint is_valid = True
-    found = current = []
-    around = []
-    is_important[0] = False
-    while token != css.END and (token != css.SEMICOLON or around):
-        is_valid = is_valid and token != css.BAD and not is_important[0]
-        count += 1
-        if count > MAX_COMPONENTS:
-            reader.position = begin
-            _skip_declaration(reader, next_token(reader))
-            return _TOO_LONG
-        if token == css.OPENING:
-            around.append((current, reader.bracket))
-            current.append(_opened(reader))
-            current = current[len(current) - 1].inner
-        elif token == css.CLOSING:
-            if around and around[len(around) - 1][1] == reader.bracket:
-                current = around.pop()[0]
-            else:
-                is_valid = False
-        elif token == css.EXCLAMATION_MARK and not around:
-            token = next_visible(reader)
-            is_important[0] = token == css.WORD and word(reader) == b"important"
-            if not is_important[0]:
-                is_valid = False
-                continue
-        elif token == css.WORD:
-            current.append(Component(style_values.WORD, _text(reader)))
-        elif token != css.SPACE:
-            current.append(Component(_KINDS.get(token, style_values.OTHER), _written(reader)))
-        token = next_visible(reader)
-    return found if is_valid else None
-
-
-cdef object _opened(Reader *reader):
-    """Return the function or bracket that the last token opened, its content to be added."""
-    written = _written(reader)
-    if len(written) == 1:
-        return Component(style_values.BRACKET, written, [])
-    return Component(style_values.FUNCTION, style_values.unescaped(written[: len(written) - 1]), [])
-
-
-cdef str _written(Reader *reader):
-    return lexbor.decoded(String(reader.data + reader.begin, reader.position - reader.begin))
-
-
-cdef str _text(Reader *reader):
-    """Return the last token without escapes."""
-    return style_values.unescaped(_written(reader))

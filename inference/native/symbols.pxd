@@ -39,13 +39,10 @@ cdef inline char _joint(Element *element, const char *joints) noexcept:
 
 cdef inline bint _is_row_of_several(Node *row):
     """Return True if a row in a formula holds several elements, and no bracket first."""
-    cdef Node *first = row.first_child
+    cdef Node *first
     cdef Node *node
     if not spells(tag_name(row.name), b"mrow"):
         return False
-    while first != NULL and first.type != lexbor.ELEMENT:
-        first = first.next
-    node = first.next if first != NULL else NULL
-    while node != NULL and node.type != lexbor.ELEMENT:
-        node = node.next
+    first = lexbor.element_from(row.first_child)
+    node = lexbor.element_from(first.next) if first != NULL else NULL
     return node != NULL and not spells(lexbor.text_of(first.first_child), b"(")

@@ -8,13 +8,13 @@ from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, mark
 from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
 from dehusk.inference.native.containers cimport columns
-from dehusk.inference.native.drawings cimport flags_around, holds_none, is_drawn
+from dehusk.inference.native.drawings cimport flags_in_drawing, holds_none, is_drawn
 from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
 from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.recording cimport Recording, is_struck
-from dehusk.inference.native.rows cimport NONE, Row, Rows
+from dehusk.inference.native.rows cimport NONE, Row, Rows, edge_of, is_list, parts_of
 from dehusk.inference.native.styles cimport HIDING, UNDECLARED, Inherited, Scopes
 from dehusk.inference.native.symbols cimport Symbols
 from dehusk.inference.native.tables cimport Tables
@@ -30,7 +30,7 @@ cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.L
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int VISIBILITY = Boundary.VISIBILITY.value, SPACE = Boundary.SPACE.value
-cdef int ITEM = elements.ITEM, CELL = elements.CELL
+cdef int CELL = elements.CELL
 cdef uint16_t CODE = ElementFlag.CODE, HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
 cdef uintptr_t HR = markup.number_of(b"hr")
@@ -138,8 +138,9 @@ cdef class Walk:
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
         cdef Inherited inherited
-        cdef Shown shown, around
+        cdef Shown shown
         cdef int index
+        cdef bint is_in_code
         if tag.kind == SKIPPED:
             if tag.role == TEMPLATE and markup.is_shadow_root(element):
                 self.has_shadow_roots = True
@@ -153,11 +154,7 @@ cdef class Walk:
         if parent != NONE:
             inherited = self._rows.at(parent).inherited
         if tag.role == HOLDS_HTML:
-            flags = flags_around(element, &inherited, self._scopes, &around)
-            flags |= markup.own_flags(element, tag, &around.inherited, self._scopes, &shown)
-            shown.removed = shown.removed or around.removed
-            if shown.visibility == UNDECLARED:
-                shown.visibility = around.visibility
+            flags = flags_in_drawing(element, tag, &inherited, self._scopes, &shown)
         else:
             flags = markup.own_flags(element, tag, &inherited, self._scopes, &shown)
         if element.node.namespace_ == lexbor.MATH and formulas.is_unshown(element):
@@ -183,7 +180,8 @@ cdef class Walk:
             return NONE
         if tag.kind < LINK and marks.is_read_aloud(element):
             return NONE
-        if (tag.tables == CELL or self._is_preformatted(parent)) and marks.is_gutter(element):
+        is_in_code = parent != NONE and self._rows.at(parent).preformatted
+        if (tag.tables == CELL or is_in_code) and marks.is_gutter(element):
             return NONE
         if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
             self._part(c"\n")
@@ -216,13 +214,10 @@ cdef class Walk:
             self._formula = formula.node.parent
         return is_there
 
-    cdef bint _is_preformatted(self, int row) noexcept:
-        return row != NONE and self._rows.at(row).preformatted
-
     cdef int _open_row(self, int index) except -2:
         """End or begin blocks as the start of an element does."""
         cdef Row *row = self._rows.at(index)
-        cdef char parts = _parts(row)
+        cdef char parts = parts_of(row)
         self._links += row.tag.kind == LINK
         if row.has_symbols:
             self._sign(row)
@@ -231,10 +226,10 @@ cdef class Walk:
         elif row.kind >= BLOCK:
             self._end_block()
             if row.tag.lists:
-                self._lists.enter(row, row.parent != NONE and _is_list(self._rows.at(row.parent)))
+                self._lists.enter(row, row.parent != NONE and is_list(self._rows.at(row.parent)))
             elif row.tag.tables:
                 self._tables.enter(row)
-            self._boundary |= _edge(row)
+            self._boundary |= edge_of(row)
         elif row.kind == BREAK:
             self._break(row.preformatted)
         elif row.kind == INLINE or row.kind == LINK:
@@ -273,7 +268,7 @@ cdef class Walk:
         cdef Row *row = self._rows.at(index)
         cdef Tag *tag = row.tag
         cdef int parent = row.parent
-        cdef char parts = _parts(row)
+        cdef char parts = parts_of(row)
         self._links -= tag.kind == LINK
         if row.has_symbols:
             self._close(row)
@@ -282,7 +277,7 @@ cdef class Walk:
                 self._part(parts)
         elif row.kind >= BLOCK:
             self._end_block()
-            self._boundary |= _edge(row)
+            self._boundary |= edge_of(row)
         elif row.kind == INLINE or row.kind == LINK:
             self._edges |= edges.END
         elif tag.shift:
@@ -399,22 +394,6 @@ cdef class Walk:
             self._recording.indent(len(self.texts) - 1, indent)
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0
-
-
-cdef inline bint _is_list(Row *row) noexcept:
-    return row.tag.lists and row.tag.lists != ITEM
-
-
-cdef inline char _parts(Row *row) noexcept:
-    """Return the character for an element's edge in preformatted text, or a null byte."""
-    if not row.preformatted:
-        return 0
-    return c"\n" if row.kind == BLOCK and row.tag.kind < BREAK else row.tag.parts
-
-
-cdef inline int _edge(Row *row) noexcept:
-    """Return the boundary that an element makes: a list in an item goes on where the item's text ends."""
-    return LINE if _is_list(row) and row.item != NONE else row.tag.edge
 
 
 cdef _two_columns(bytearray integers):

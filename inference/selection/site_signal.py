@@ -15,7 +15,8 @@ import orjson
 
 from dehusk.inference.selection.selection import Bools, Choice
 from dehusk.schemas.documents import TextSample
-from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SiteStatistics
+from dehusk.schemas.pages import Prediction, PreparedPage
+from dehusk.schemas.sites import BlockFrequencies, SiteStatistics
 
 Floats = npt.NDArray[np.float32]
 

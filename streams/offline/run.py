@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from dehusk.inference.labelers.labeler import Labeler, encodings_read
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
-from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteStatistics
+from dehusk.schemas.pages import EncodedPage, Prediction, RawPage
+from dehusk.schemas.sites import SiteStatistics
 from dehusk.streams.files.read_ahead import ReadAhead
 from dehusk.streams.offline.lines import Input, WriteFailure, message_of
 from dehusk.streams.preparation.batch import (

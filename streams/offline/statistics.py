@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.preparation.batch import Note
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
 from dehusk.streams.sites.store import MemorySiteStatistics, SiteStatisticsStore

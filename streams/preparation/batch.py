@@ -16,7 +16,8 @@ from dehusk.inference.selection.site_signal import correct
 from dehusk.schemas.documents import Missing, TextSample, origin_of
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
-from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction, SiteObservation, SiteStatistics
+from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, PackedPage, Postponed, WrittenDocument
 from dehusk.streams.sites.store import frequencies

@@ -21,7 +21,6 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import (
-    BlockFrequencies,
     EncodedPage,
     Encoding,
     Message,
@@ -32,6 +31,7 @@ from dehusk.schemas.pages import (
     RawPage,
 )
 from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.sites import BlockFrequencies
 from dehusk.streams.preparation.process import NO_MEMORY
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.source import Decoded, MissingSchemaError, Record, Source

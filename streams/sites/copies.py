@@ -16,7 +16,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.sites.tally import MAX_TEXTS, Keys, distinct
 
 _SAMPLES = 2

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.copies import content_keys
 from dehusk.streams.sites.redis_client import Call, RedisClient, Script, ServerUse, memory_advice

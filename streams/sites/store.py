@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.schemas.pages import BlockFrequencies, SiteObservation, SiteStatistics
+from dehusk.schemas.sites import BlockFrequencies, SiteObservation, SiteStatistics
 from dehusk.streams.sites.copies import content_keys
 from dehusk.streams.sites.tally import Counts, Keys, Numbers, PageStatus, Tally, name_hash, tally, without
 

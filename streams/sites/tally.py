@@ -11,7 +11,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 
 Keys = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]

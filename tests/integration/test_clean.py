@@ -12,7 +12,8 @@ import numpy as np
 import psutil
 import pytest
 
-from dehusk.schemas.pages import RawPage, SiteObservation
+from dehusk.schemas.pages import RawPage
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics

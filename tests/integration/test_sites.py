@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.redis import MEMORY_BYTES
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import RedisSettings

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from redis import Redis, RedisCluster
 
 from dehusk.schemas.documents import Origin, TextSample
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams import cli
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import RedisSettings

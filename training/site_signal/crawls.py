@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, SiteStatistics
+from dehusk.schemas.pages import EncodedPage
+from dehusk.schemas.sites import SiteStatistics
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
 from dehusk.training.pages.gold import GoldPage, align, each_labeled, read_gold
 from dehusk.training.runs import left_by, read_records, write_records

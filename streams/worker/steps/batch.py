@@ -7,7 +7,8 @@ from functools import partial
 
 from dehusk.schemas.documents import SCHEMA_VERSION, origin_of
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
-from dehusk.schemas.pages import Message, Prediction, SiteStatistics
+from dehusk.schemas.pages import Message, Prediction
+from dehusk.schemas.sites import SiteStatistics
 from dehusk.streams.availability import Dependency, ask_if_there
 from dehusk.streams.preparation.batch import (
     BatchCleaner,

@@ -14,7 +14,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 

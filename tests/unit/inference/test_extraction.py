@@ -12,7 +12,8 @@ from dehusk.inference.selection.selection import calibrate
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.options import DocumentOptions
-from dehusk.schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction, PreparedPage
+from dehusk.schemas.pages import ModelVersion, PageIdentity, Prediction, PreparedPage
+from dehusk.schemas.sites import BlockFrequencies
 
 IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
 MODEL = ModelVersion("boilernet", "3")

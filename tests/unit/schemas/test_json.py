@@ -16,7 +16,8 @@ from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import CleanedDocument, Origin
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from dehusk.schemas.pages import BlockFrequencies, Message, RawPage
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.schemas.sites import BlockFrequencies
 from dehusk.streams.offline.lines import OFFLINE_FORMATS, failure_writer
 from dehusk.streams.topics.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
 from tests.published import validated, validated_message, validator

@@ -18,7 +18,8 @@ from dehusk.inference.metadata.headline import (
     title_keys,
 )
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.schemas.pages import BlockFrequencies, SegmentedPage
+from dehusk.schemas.pages import SegmentedPage
+from dehusk.schemas.sites import BlockFrequencies
 
 URL = "https://www.example-site.org/a"
 

@@ -10,7 +10,8 @@ from dehusk.inference.selection.selection import choose
 from dehusk.inference.selection.site_signal import MAX_CHANGED, MAX_CHARACTERS, MAX_REPEATED, sample
 from dehusk.schemas.documents import TextSample
 from dehusk.schemas.options import DocumentOptions
-from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, PreparedPage, RawPage
+from dehusk.schemas.pages import ModelVersion, Prediction, PreparedPage, RawPage
+from dehusk.schemas.sites import BlockFrequencies
 
 
 def page_of(*texts: str) -> PreparedPage:

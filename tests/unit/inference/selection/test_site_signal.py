@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.inference.selection.site_signal import INPUTS, WEIGHTS, SignalNetwork, correct, inputs
-from dehusk.schemas.pages import ModelVersion, Prediction, SiteStatistics
+from dehusk.schemas.pages import ModelVersion, Prediction
+from dehusk.schemas.sites import SiteStatistics
 
 
 @dataclass(frozen=True)

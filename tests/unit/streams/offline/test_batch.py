@@ -6,15 +6,8 @@ from collections.abc import Sequence
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import (
-    EncodedPage,
-    Encoding,
-    Message,
-    Prediction,
-    RawPage,
-    SiteObservation,
-    SiteStatistics,
-)
+from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction, RawPage
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.offline.run import PageCleaner, Turn
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, PackedPage, Writing, WrittenDocument
 from dehusk.streams.sites.store import MemorySiteStatistics

@@ -14,7 +14,8 @@ from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteObservation, SiteStatistics
+from dehusk.schemas.pages import EncodedPage, Prediction, RawPage
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, failure_writer
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines, observe_pages

@@ -10,7 +10,8 @@ from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, PreparedPage, RawPage
+from dehusk.schemas.pages import ModelVersion, Prediction, PreparedPage, RawPage
+from dehusk.schemas.sites import BlockFrequencies
 from dehusk.streams.preparation.steps import LabeledPage, PackedPage, Writing, WrittenDocument, pack
 
 MARKED = DocumentOptions(rendering=Rendering(markdown=True, html=True))

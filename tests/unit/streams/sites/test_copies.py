@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.sites.copies import MAX_KEYS, MIN_TEXTS, content_keys
 
 Page = list[tuple[int, float]]

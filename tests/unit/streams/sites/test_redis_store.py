@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics

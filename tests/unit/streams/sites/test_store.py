@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.sites.copies import content_keys
 from dehusk.streams.sites.store import Counters, MemorySiteStatistics, frequencies, observe
 from dehusk.streams.sites.tally import Keys

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.sites.tally import (
     KEY_BYTES,
     LIKELIHOOD_UNIT,

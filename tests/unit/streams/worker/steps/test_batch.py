@@ -16,15 +16,8 @@ from dehusk.inference.selection.site_signal import correct
 from dehusk.schemas.documents import TextSample, origin_of
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from dehusk.schemas.pages import (
-    EncodedPage,
-    Encoding,
-    Message,
-    Prediction,
-    SiteObservation,
-    SiteStatistics,
-    Web2TextTensors,
-)
+from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction, Web2TextTensors
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.availability import Dependency
 from dehusk.streams.preparation.batch import (
     BatchAnswers,

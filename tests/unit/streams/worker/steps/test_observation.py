@@ -6,7 +6,8 @@ import pytest
 
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.pages import Prediction, SiteObservation, SiteStatistics
+from dehusk.schemas.pages import Prediction
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.availability import Dependency
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.sites.store import MemorySiteStatistics
