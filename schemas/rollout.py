@@ -101,6 +101,8 @@ class Change:
     by: str
     """A user and host, or a worker."""
     reason: str
+    taken_back: Version | None = None
+    """Version that a worker has taken back by it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", _in_utc(self.at))

@@ -65,22 +65,28 @@ def roll_back(state: Rollout, by: str, reason: str) -> Rollout:
     """End what is tried or, where nothing is, go back to the version that served before.
 
     Raises:
-        ConfigurationError: nothing is tried, and no version is known that served before.
+        ConfigurationError: nothing is tried, and no version is known that served before; or workers have just
+            taken a version back, so that the one that serves is not the one to leave.
     """
     if state.canary or state.shadow:
         return replace(_next(state, by, reason), canary=None, shadow=None)
     if state.previous is None:
         raise ConfigurationError(f"version {state.serving} serves alone, and none is known from before it")
+    if state.change.taken_back is not None:
+        raise ConfigurationError(
+            f"{state.change.by} has taken version {state.change.taken_back} back already, and version "
+            f"{state.serving} serves; to go back further, promote version {state.previous}"
+        )
     return _serve_previous(_next(state, by, reason), state.previous)
 
 
 def without_version(state: Rollout, version: str, by: str, reason: str) -> Rollout | None:
     """Return the state without an unfit version; None where it does not name it, or has no other one."""
+    changed = _next(state, by, reason)
+    changed = replace(changed, change=replace(changed.change, taken_back=version))
     if state.serving == version:
-        if state.previous is None:
-            return None
-        return _serve_previous(_next(state, by, reason), state.previous)
-    left = _without_parts(_next(state, by, reason), version)
+        return None if state.previous is None else _serve_previous(changed, state.previous)
+    left = _without_parts(changed, version)
     return None if (left.canary, left.shadow) == (state.canary, state.shadow) else left
 
 
@@ -99,6 +105,15 @@ def describe_state(state: Rollout | None) -> str:
     if state is None:
         return "no state: the version that each labeler chooses"
     return describe_versions(state.serving, state.canary, state.shadow)
+
+
+def ask_rollback(state: Rollout, changed: Rollout) -> str:
+    """Return the question if a state is to be rolled back."""
+    if state.serving != changed.serving:
+        return f"Go back from version {state.serving} to version {changed.serving}?"
+    tried = [part.version for part in (state.canary, state.shadow) if part]
+    named = " and ".join(dict.fromkeys(tried))
+    return f"End the trial of version {named}? Version {state.serving} serves on."
 
 
 def _next(state: Rollout, by: str, reason: str) -> Rollout:

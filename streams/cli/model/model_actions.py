@@ -24,6 +24,7 @@ from dehusk.streams.cli.model.views import (
     print_change,
     print_changed,
     print_fault,
+    print_planned,
     print_removed,
     print_report,
     print_shown,
@@ -55,6 +56,8 @@ from dehusk.streams.wording import printable
 
 Step = Callable[[Rollout, str], Rollout]
 """Function from the current state and the name of who changes it to the next state."""
+Question = Callable[[Rollout, Rollout], str]
+"""Function from the current and the next state to the question before the change."""
 _SERVE_SECONDS = 180.0
 """Time limit of a change beside its wait for workers, which is what Triton takes to load versions."""
 
@@ -254,14 +257,20 @@ async def _needed(kafka: KafkaSettings, topic: str, model: str, version: str) ->
     return frozenset(pinned_versions(control, model))
 
 
+def _ask_change(_state: Rollout, _changed: Rollout) -> str:
+    return "Change that?"
+
+
 def show_status(options: RolloutOptions) -> None:
     """Print the state of a roll-out, its workers, and their figures."""
     topic = ControlTopic(options.kafka, options.control_topic)
     print_status(asyncio.run(read_situation(topic, options.scope)), as_json=options.as_json)
 
 
-def change(options: RolloutOptions, step: Step, *, serving: str | None = None) -> None:
-    """Change a roll-out by a step.
+def change(
+    options: RolloutOptions, step: Step, *, serving: str | None = None, question: Question = _ask_change
+) -> None:
+    """Change a roll-out by a step, or say what would be changed.
 
     Where there is no state yet, and no worker reports its version, `serving` is taken to serve.
     """
@@ -271,18 +280,22 @@ def change(options: RolloutOptions, step: Step, *, serving: str | None = None) -
         current = situation.current(by, serving=serving)
         return step(replace(current, limits=replace(current.limits, **options.limits)), by)
 
-    asyncio.run(_change(options, next_state))
+    asyncio.run(_change(options, next_state, question))
 
 
-async def _change(options: RolloutOptions, next_state: Callable[[Situation], Rollout]) -> None:
+async def _change(
+    options: RolloutOptions, next_state: Callable[[Situation], Rollout], question: Question
+) -> None:
     """Show the change, ask, have Triton serve the versions, write the state, and wait if that is wanted."""
     topic, scope = ControlTopic(options.kafka, options.control_topic), options.scope
     situation = await read_situation(topic, scope)
     state = next_state(situation)
     print_change(situation, state)
-    if not options.without_triton:
-        await _print_served(options, state)
-    ask("Change that?", "nothing was changed", yes=options.yes)
+    loaded = [] if options.without_triton else await _print_served(options, state)
+    if options.dry_run:
+        print_planned(situation, state, loaded, as_json=options.as_json)
+        return
+    ask(question(situation.state or state, state), "nothing was changed", yes=options.yes)
     began = time.perf_counter()
     if options.without_triton:
         await change_state(topic, scope, state)
@@ -334,8 +347,8 @@ async def _serve_again(options: RolloutOptions, server: ModelServer, before: lis
         _warn([f"{error}; Triton may serve more versions than before"])
 
 
-async def _print_served(options: RolloutOptions, state: Rollout) -> None:
-    """Print what Triton is to load for a state; raises what `to_serve` does."""
+async def _print_served(options: RolloutOptions, state: Rollout) -> list[str]:
+    """Print and return what Triton is to load for a state; raises what `to_serve` does."""
     model = options.scope.model
     async with ModelServer(options.triton) as server:
         wanted = await to_serve(server, options.repository, model, state)
@@ -343,3 +356,4 @@ async def _print_served(options: RolloutOptions, state: Rollout) -> None:
         config = options.repository / model / CONFIG_FILE
         named = ", ".join(wanted)
         click.echo(f"  Triton at {options.triton} loads versions {named}, named in {config}", err=True)
+    return wanted

@@ -110,6 +110,7 @@ _LIMIT = click.option(
 )
 _CHANGE = (
     yes_option,
+    click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing."),
     click.option("--wait", is_flag=True, help="Wait until all workers follow, and say how long that took."),
     seconds_option(
         "--wait-seconds", least=1.0, default=60.0, help="Time limit for workers to follow a state."
@@ -138,6 +139,7 @@ class RolloutOptions:
     group: str
     as_json: bool
     yes: bool = False
+    dry_run: bool = False
     wait: bool = False
     wait_seconds: float = 0.0
     limits: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from dehusk.streams.cli.model.options import (
     share_option,
     version_options,
 )
-from dehusk.streams.rollout.transitions import promote, roll_back, with_canary, with_shadow
+from dehusk.streams.rollout.transitions import ask_rollback, promote, roll_back, with_canary, with_shadow
 
 
 @click.command(
@@ -91,11 +91,12 @@ def rollback_command(*, options: RolloutOptions, reason: str) -> None:
     """Go back to the version of MODEL that served before.
 
     Where a canary or a shadow is tried, it ends, and the version that serves stays; a second rollback goes
-    back to the one before that.
+    back to the one before that. Where workers have just taken a version back, it is refused, as the version
+    that serves then is not the one to leave.
     """
     from dehusk.streams.cli.model.model_actions import change
 
-    change(options, lambda state, by: roll_back(state, by, reason))
+    change(options, lambda state, by: roll_back(state, by, reason), question=ask_rollback)
 
 
 @click.command(

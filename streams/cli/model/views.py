@@ -33,6 +33,15 @@ def print_change(situation: Situation, state: Rollout) -> None:
     click.echo(f"  to   {describe_state(state)}", err=True)
 
 
+def print_planned(situation: Situation, state: Rollout, loaded: Sequence[str], *, as_json: bool) -> None:
+    """Print the state that would be written, and what Triton would load for it."""
+    if as_json:
+        fields = {"before": situation.state, "after": state, "loads": loaded, "dry_run": True}
+        _print_object({**asdict(situation.scope), **fields})
+    else:
+        echo(f"nothing was changed; it would be revision {state.revision}: {describe_state(state)}")
+
+
 def print_changed(
     situation: Situation,
     state: Rollout,

@@ -7,7 +7,9 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Part, Rollout
 from dehusk.streams.rollout.transitions import (
+    ask_rollback,
     first_state,
+    pin,
     promote,
     roll_back,
     with_canary,
@@ -69,6 +71,30 @@ def test_a_version_that_is_not_fit_is_taken_out_wherever_it_is_named() -> None:
     back = without_version(over, "8", "a worker", "NaN")
     assert back is not None
     assert (back.serving, back.previous) == ("7", None)
+
+
+def test_after_a_version_was_taken_back_a_rollback_does_not_leave_the_good_one() -> None:
+    good = promote(START, "8", "me")
+    taken = without_version(with_canary(good, Part("9", 0.1), "me"), "9", "worker-1", "NaN")
+    assert taken is not None
+    assert (taken.serving, taken.previous, taken.change.taken_back) == ("8", "7", "9")
+    with pytest.raises(ConfigurationError, match=r"worker-1 has taken version 9 back .* promote version 7"):
+        roll_back(taken, "me", "bad")
+    both = replace(taken, shadow=Part("10", 1.0))
+    assert roll_back(both, "me", "bad").shadow is None
+    assert roll_back(pin(taken, "me"), "me", "bad").serving == "7"
+
+
+def test_a_rollback_says_what_it_leaves_and_what_it_goes_to() -> None:
+    tried = replace(canary(), shadow=Part("9", 1.0))
+    asked = ask_rollback(tried, roll_back(tried, "me", ""))
+    assert asked == "End the trial of version 8 and 9? Version 7 serves on."
+    promoted = promote(START, "8", "me")
+    assert ask_rollback(promoted, roll_back(promoted, "me", "")) == "Go back from version 8 to version 7?"
+
+
+def test_a_long_reason_is_shortened() -> None:
+    assert len(roll_back(canary(), "me", 5000 * "x").change.reason) == 2000
 
 
 def test_nothing_is_taken_out_that_is_not_named_or_that_is_the_only_one() -> None:

@@ -160,6 +160,21 @@ def test_going_back_takes_no_version(cluster: Cluster) -> None:
     assert (state.canary, state.change.reason) == (None, "bad")
 
 
+def test_going_back_names_both_versions_and_asks(cluster: Cluster) -> None:
+    cluster.situation = replace(cluster.situation, state=promote(START, "8", "me"))
+    ended = cluster.run("rollback", "dehusk", answer="n\n")
+    assert "Go back from version 8 to version 7? [y/N]" in ended.stderr
+    assert cluster.written == []
+
+
+def test_a_dry_run_says_what_would_be_changed(cluster: Cluster) -> None:
+    ended = cluster.run("promote", "dehusk/8", "--dry-run")
+    assert ended.stdout == "nothing was changed; it would be revision 2: version 8\n"
+    told = orjson.loads(cluster.run("promote", "dehusk/8", "--dry-run", "--json").stdout)
+    assert (told["after"]["serving"], told["loads"], told["dry_run"]) == ("8", [], True)
+    assert cluster.written == []
+
+
 def test_the_first_change_goes_on_from_what_workers_label_with(cluster: Cluster) -> None:
     cluster.situation = replace(cluster.situation, state=None)
     cluster.run("promote", "dehusk/8", "--yes")
