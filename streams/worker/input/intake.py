@@ -37,7 +37,9 @@ class Arrival:
     def pack(self) -> None:
         """Compress the value."""
         value = self.message.value
-        self._keep(None if value is None else zstandard.compress(value, _LEVEL))
+        if value is not None:
+            # A copy, as the compressor shortens its result, and keeps the memory of one that is not smaller.
+            self._keep(bytes(memoryview(zstandard.compress(value, _LEVEL))))
         self.is_packed = True
 
     def unpacked(self) -> Message:

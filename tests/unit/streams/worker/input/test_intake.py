@@ -1,11 +1,12 @@
 """Micro-batches: their bounds, and what becomes of messages that are given up."""
 
 import asyncio
+import tracemalloc
 
 import pytest
 
 from dehusk.schemas.pages import Message
-from dehusk.streams.settings import FlowLimits
+from dehusk.streams.settings import KIB, MIB, FlowLimits
 from dehusk.streams.worker.input.intake import Arrival, Intake
 from tests.settling import settle
 
@@ -90,3 +91,15 @@ async def test_giving_up_reaches_those_that_wait_for_room() -> None:
     assert len(gathering) == 0
     await gathering.put(arrival(1))
     assert len(gathering) == 1
+
+
+def test_a_packed_message_takes_no_more_memory_than_its_compressed_value() -> None:
+    packed = arrival(4 * MIB)
+    tracemalloc.start()
+    try:
+        packed.pack()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert packed.unpacked().value == bytes(4 * MIB)
+    assert packed.size < taken < 64 * KIB
