@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -79,6 +79,11 @@ class Dependency:
         if self.unavailable:
             return self.reason
         return "" if self.silent_since is None else self.silence
+
+
+def describe_unavailable(dependencies: Iterable[Dependency]) -> list[str]:
+    """Return a sentence for each dependency that is unavailable, with the reason."""
+    return [f"{each.name} is unavailable: {each.reason}" for each in dependencies if each.unavailable]
 
 
 @dataclass(frozen=True, slots=True)

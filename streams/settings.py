@@ -76,13 +76,15 @@ class TopicSettings:
         return f"{self.group}-revisits"
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """Topics without which a worker cleans on: of figures, and of the versions that serve."""
+        return tuple(topic for topic in (self.monitoring, self.control) if topic)
+
+    @property
     def written(self) -> tuple[str, ...]:
         """Topics that a worker writes to."""
-        wanted = (
-            *(self.output, self.dead_letters, self.unsure, self.revisits, self.audit),
-            *(self.monitoring, self.control),
-        )
-        return tuple(topic for topic in wanted if topic)
+        wanted = (self.output, self.dead_letters, self.unsure, self.revisits, self.audit)
+        return (*(topic for topic in wanted if topic), *self.beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,17 @@ def kafka_errors(settings: KafkaSettings, operation: Operation = Operation.READ)
         raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error
 
 
+def refusal_or(error: Exception, settings: KafkaSettings, operation: Operation) -> Exception:
+    """Return the refusal that an error of an operation on topics means, else the error of Kafka itself."""
+    try:
+        with kafka_errors(settings, operation):
+            raise error
+    except ConfigurationError as refused:
+        return refused
+    except UnavailableError:
+        return error
+
+
 def _topics(error: errors.TopicAuthorizationFailedError) -> list[str]:
     """Return the topics that an error of aiokafka names: one, several or that of a partition."""
     match error.args:

@@ -107,7 +107,8 @@ async def open_pipeline(
             _open_revisits(settings, store, cleaner, delivery, sender=sender, writer=writer, context=context)
         )
         served = await resources.enter_async_context(_open_monitored_labeler(settings))
-        brokers = Brokers(producer.client, *input_topics(settings.topics).names, *settings.topics.written)
+        cleaned = (*input_topics(settings.topics).names, *settings.topics.written)
+        brokers = Brokers(producer.client, *(each for each in cleaned if each not in settings.topics.beside))
         check_brokers = partial(
             check_kafka,
             brokers,

@@ -75,6 +75,11 @@ def needed_rights(settings: WorkerSettings, inputs: Collection[str]) -> list[Rig
     return worker_rights(settings.topics, inputs, in_transactions=settings.is_transactional)
 
 
+def rights_to_clean(settings: WorkerSettings, inputs: Collection[str]) -> list[Right]:
+    """Return those of the rights that pages wait for."""
+    return [right for right in needed_rights(settings, inputs) if right.name not in settings.topics.beside]
+
+
 async def check_transactions(settings: WorkerSettings, topics: WorkerTopics) -> None:
     """Check that the brokers begin transactions, and tell the group's offsets, for one of the inputs.
 

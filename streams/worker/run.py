@@ -10,7 +10,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from dehusk.schemas.errors import ConfigurationError, DehuskError
-from dehusk.streams.availability import watch
+from dehusk.streams.availability import Dependency, describe_unavailable, watch
 from dehusk.streams.kafka.rights import Operation, Right
 from dehusk.streams.monitoring.group import Group
 from dehusk.streams.preparation.pool import open_pool, open_steps
@@ -47,7 +47,7 @@ from dehusk.streams.worker.preflight import (
     check_topics,
     check_transactions,
     name_dependencies,
-    needed_rights,
+    rights_to_clean,
 )
 from dehusk.streams.worker.process import (
     Loop,
@@ -101,7 +101,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         await check_session(settings)
         if settings.is_transactional:
             await check_transactions(settings, topics)
-        rights = needed_rights(settings, [topic.name for topic in topics.inputs])
+        rights = rights_to_clean(settings, [topic.name for topic in topics.inputs])
         name = name_worker()
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
@@ -130,7 +130,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             in_flight=lambda: len(flow),
             lag=lambda: lag(app),
             partition_lags=lambda: lag_by_partition(app),
-            notes=pipeline.notes,
+            notes=lambda: [*pipeline.notes(), *describe_unavailable(beside)],
             max_in_flight=settings.flow.most_pages,
             servers=servers,
         )
@@ -139,6 +139,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
+        beside: list[Dependency] = []
         group = None if settings.topics.monitoring is None else Group(settings.topics.group, name)
         live = Live(monitor, group)
         if group is not None:
@@ -147,7 +148,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         pages = monitoring(settings.monitoring, live, watchdog.stall, inspector=inspector)
         address = await resources.enter_async_context(pages)
         _log.info("monitoring pages at %s", address)
-        sharing = await resources.enter_async_context(_sharing(settings, group, live, address))
+        sharing = await resources.enter_async_context(_sharing(settings, group, live, address, beside))
         loops: Sequence[Loop] = (
             partial(_run_app, app),
             flow.run,
@@ -170,15 +171,20 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
 
 @asynccontextmanager
 async def _sharing(
-    settings: WorkerSettings, group: Group | None, live: Live, address: str
+    settings: WorkerSettings, group: Group | None, live: Live, address: str, beside: list[Dependency]
 ) -> AsyncIterator[list[Loop]]:
-    """Yield the loops that share the worker's state and follow the group; announce the stop at the end."""
+    """Yield the loops that share the worker's state and follow the group; announce the stop at the end.
+
+    What they depend on is added to `beside`, as pages do not wait for it.
+    """
     topic = settings.topics.monitoring
     if group is None or topic is None:
         yield []
         return
     async with open_sharing(settings.kafka, topic, group, live, address) as sharing:
-        yield [sharing.run, follow_group(settings.kafka, topic, group).run]
+        follower = follow_group(settings.kafka, topic, group)
+        beside += [sharing.dependency, follower.dependency]
+        yield [sharing.run, follower.run]
         await sharing.leave()
 
 

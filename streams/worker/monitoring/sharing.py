@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
 
 from dehusk.streams.availability import Dependency
+from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
 from dehusk.streams.kafka.reader import TopicFollower
+from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.monitoring.group import SHARE_SECONDS, Group
 from dehusk.streams.monitoring.history import slot_of
 from dehusk.streams.monitoring.messages import (
@@ -42,9 +43,17 @@ class Sharing:
     """Writer of a worker's state to the topic, and of the point of each finished slot."""
 
     def __init__(
-        self, producer: AIOKafkaProducer, topic: str, group: Group, live: Live, page: str | None
+        self,
+        producer: AIOKafkaProducer,
+        kafka: KafkaSettings,
+        topic: str,
+        group: Group,
+        live: Live,
+        *,
+        page: str | None,
     ) -> None:
         self._producer = producer
+        self._kafka = kafka
         self._topic = topic
         self._group = group.name
         self._worker = group.own or name_worker()
@@ -52,7 +61,7 @@ class Sharing:
         self._page = page
         self._shared_slot = -1
         """Slot of the last point that was sent."""
-        self._dependency = Dependency(f"sending to topic {topic}", "other workers do not see this one")
+        self.dependency = Dependency(f"sending to topic {topic}", "other workers do not see this one")
 
     async def run(self) -> None:
         """Write every other second, until cancelled; points that could not be sent are sent again."""
@@ -86,11 +95,9 @@ class Sharing:
         results = await asyncio.gather(*sent, return_exceptions=True)
         errors = [each for each in results if isinstance(each, Exception)]
         for error in errors[:1]:
-            if not isinstance(error, KafkaError):
-                raise error
-            self._dependency.missed(error)
+            self.dependency.missed(refusal_or(error, self._kafka, Operation.WRITE))
         if not errors:
-            self._dependency.answered()
+            self.dependency.answered()
         return not errors
 
 
@@ -105,7 +112,7 @@ async def open_sharing(
         UnavailableError: the brokers do not answer.
     """
     async with open_producer(kafka) as producer:
-        yield Sharing(producer, topic, group, live, page_address(address))
+        yield Sharing(producer, kafka, topic, group, live, page=page_address(address))
 
 
 def follow_group(kafka: KafkaSettings, topic: str, group: Group) -> TopicFollower:

@@ -12,8 +12,10 @@ from aiokafka.errors import KafkaError
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Rollout, Scope
-from dehusk.streams.availability import Dependency
+from dehusk.streams.availability import Dependency, describe_unavailable
+from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
+from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
@@ -38,10 +40,14 @@ class Reporting:
     """Writer of a report every few seconds, and at once when the worker adopts another state."""
 
     def __init__(
-        self, producer: AIOKafkaProducer, topic: str, reader: StateReader, steering: Steering
+        self, producer: AIOKafkaProducer, topic: ControlTopic, reader: StateReader, steering: Steering
     ) -> None:
         self._producer = producer
         self._topic = topic
+        self.dependency = Dependency(
+            f"sending to topic {topic.name}",
+            "`dehusk model` does not see which versions this worker labels with",
+        )
         self._reader = reader
         self._steering = steering
         self._key = ControlKey(reader.scope, steering.worker)
@@ -62,11 +68,13 @@ class Reporting:
             await asyncio.wait_for(self._write(self._key, None), _WITHDRAW_SECONDS)
 
     async def _write(self, key: ControlKey, value: bytes | None) -> None:
-        outgoing = Outgoing(self._topic, Record(key.encode(), value))
+        outgoing = Outgoing(self._topic.name, Record(key.encode(), value))
         try:
             await (await enqueue(self._producer, outgoing))
         except (KafkaError, OSError) as error:
-            _log.warning("no report to topic %s: %s", self._topic, error)
+            self.dependency.missed(refusal_or(error, self._topic.kafka, Operation.WRITE))
+        else:
+            self.dependency.answered()
 
 
 @asynccontextmanager
@@ -106,7 +114,7 @@ async def open_rollout(
         reader.changed.clear()
         await steering.adopt(reader.state)
         producer = await resources.enter_async_context(open_producer(settings.kafka))
-        reporting = Reporting(producer, topic, reader, steering)
+        reporting = Reporting(producer, ControlTopic(settings.kafka, topic), reader, steering)
         resources.push_async_callback(reporting.withdraw)
         await resources.enter_async_context(running(steering.run, observations.shadow.run, reporting.run))
         background = BackgroundCalls()
@@ -114,7 +122,13 @@ async def open_rollout(
         labeler = RolloutBatchLabeler(
             plans, partial(open_labeling, settings), dependency, observations, background
         )
-        yield OpenLabeler(labeler, plans.check, plans.current.serving.answer, steering.notes)
+        beside = (reporting.dependency, reader.following.dependency)
+        yield OpenLabeler(
+            labeler,
+            plans.check,
+            plans.current.serving.answer,
+            lambda: [*steering.notes(), *describe_unavailable(beside)],
+        )
 
 
 async def catch_up(reader: StateReader, topic: str) -> None:

@@ -72,7 +72,8 @@ def worker(bench: Bench, secured: SecuredKafka, *options: str) -> Worker:
 
 def rights_of(topics: TopicSettings) -> dict[str, tuple[str, str, str]]:
     """The rights of a worker, by their names in its errors."""
-    read = [("Read", "topic", name) for name in (topics.input, topics.revisits, topics.monitoring)]
+    beside = (topics.revisits, topics.monitoring, topics.control)
+    read = [("Read", "topic", name) for name in (topics.input, *beside) if name]
     groups = [("Read", "group", name) for name in (topics.group, topics.revisit_group)]
     written = [("Write", "topic", name) for name in topics.written]
     return {f"{right[0]} on {right[1]} {right[2]}": right for right in (*read, *groups, *written)}
@@ -189,6 +190,45 @@ async def test_a_right_that_is_taken_away_is_named_until_it_is_given_again(
     assert not running.says("Traceback")
     denials = re.findall(r"\S+ \S+ (.*uthoriz.*)", running.log.read_text())
     assert len(denials) == len(set(denials))
+    assert running.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("which", "operations"),
+    [
+        ("monitoring", ["Write"]),
+        ("monitoring", ["Read", "Write"]),
+        ("control", ["Read"]),
+        ("control", ["Write"]),
+    ],
+)
+async def test_pages_do_not_wait_for_a_right_on_figures_or_versions(
+    guarded: Bench, secured: SecuredKafka, site: Pages, which: str, operations: list[str]
+) -> None:
+    guarded.topics = topics = replace(
+        guarded.topics, control=f"{guarded.topics.group}-control".replace(" ", "-")
+    )
+    await ensure_topics(guarded.kafka, topics)
+    for right in rights_of(topics).values():
+        await secured.allow(*right)
+    running = worker(guarded, secured, "--control-topic", topics.control, "--labeler", "onnx")
+    await guarded.until(running.has_partitions)
+    await guarded.until(running.is_ready)
+    assert page(running, "readyz") == "ok\n"
+    name = getattr(topics, which)
+    for operation in operations:
+        await secured.forbid(operation, "topic", name)
+    for operation in operations:
+        await guarded.until(lambda: f"lacks {operation} on topic {name}; an admin" in page(running, "readyz"))  # noqa: B023
+    await guarded.produce(site(5))
+    await guarded.until_done()
+    assert running.is_ready()
+    assert "kafka" not in running.report()["unavailable"]
+    assert any(f"on topic {name}; an administrator" in note for note in running.report()["notes"])
+    for operation in operations:
+        await secured.allow(operation, "topic", name)
+    await guarded.until(lambda: page(running, "readyz") == "ok\n")
+    assert not running.says("Traceback")
     assert running.stop() == 0
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import orjson
 import pytest
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.monitoring.group import Group
 from dehusk.streams.monitoring.messages import read_shared
+from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
 from dehusk.streams.worker.monitoring.sharing import Sharing, name_worker, page_address
@@ -56,7 +57,8 @@ def producer(monkeypatch: pytest.MonkeyPatch) -> Producer:
 
 @pytest.fixture
 def sharing(producer: Producer, group: Group, live: Live) -> Sharing:
-    return Sharing(producer, "figures", group, live, "http://h:1/")  # type: ignore[arg-type]
+    kafka = KafkaSettings()
+    return Sharing(producer, kafka, "figures", group, live, page="http://h:1/")  # type: ignore[arg-type]
 
 
 async def run_until(sharing: Sharing, holds: Callable[[], bool]) -> None:
@@ -97,6 +99,12 @@ async def test_what_could_not_be_sent_is_sent_later(
     producer.error = None
     await run_until(sharing, lambda: ["g", "me"] in producer.names())
     assert ["g", "me", 10**9 % 360] in producer.names()
+
+
+async def test_a_right_that_is_missing_is_named(sharing: Sharing, producer: Producer) -> None:
+    producer.error = TopicAuthorizationFailedError("figures")
+    await run_until(sharing, lambda: sharing.dependency.unavailable)
+    assert "lacks Write on topic figures; an administrator grants it: kaf" in sharing.dependency.reason
 
 
 async def test_an_error_of_its_own_is_raised(sharing: Sharing, producer: Producer) -> None:

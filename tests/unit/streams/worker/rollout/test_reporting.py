@@ -4,12 +4,12 @@ import asyncio
 import time
 
 import pytest
-from aiokafka.errors import KafkaTimeoutError
+from aiokafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
 from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.rollout import Comparison, Figures, Part, Scope, WorkerReport
-from dehusk.streams.rollout.control import ControlKey
+from dehusk.streams.rollout.control import ControlKey, ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
@@ -62,7 +62,9 @@ class Worker:
             metrics=self.metrics,
         )
         self.steering.revision, self.steering.refused = 3, {"6": "gone"}
-        self.reporting = Reporting(self.producer, "control", self.reader, self.steering)
+        self.reporting = Reporting(
+            self.producer, ControlTopic(KafkaSettings(), "control"), self.reader, self.steering
+        )
 
     async def until_sent(self, count: int) -> None:
         while len(self.producer.sent) < count:  # noqa: ASYNC110 nobody sets an event
@@ -119,9 +121,24 @@ async def test_what_killed_workers_left_is_removed(worker: Worker) -> None:
     assert [key for key, _ in worker.producer.sent] == [left.encode(), KEY.encode()]
 
 
-async def test_a_report_that_kafka_does_not_take_is_a_line_in_the_log(
-    worker: Worker, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (KafkaTimeoutError(), "KafkaTimeoutError"),
+        (
+            TopicAuthorizationFailedError("control"),
+            "lacks Write on topic control; an administrator grants it",
+        ),
+    ],
+)
+async def test_reports_that_kafka_does_not_take_are_a_line_in_the_log(
+    worker: Worker, error: KafkaError, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    worker.producer.error = KafkaTimeoutError()
+    worker.producer.error = error
+    for _ in range(3):
+        await worker.reporting.withdraw()
+    assert caplog.text.count("sending to topic control is unavailable") == 1
+    assert reason in worker.reporting.dependency.reason
+    worker.producer.error = None
     await worker.reporting.withdraw()
-    assert "no report to topic control" in caplog.text
+    assert not worker.reporting.dependency.unavailable
