@@ -11,7 +11,8 @@ from trafilatura.metadata import extract_metadata
 
 from benchmarks.pages import Page
 from dehusk.inference.labelers.rules import RulesLabeler
-from dehusk.inference.metadata.headline import find_headline, same_text
+from dehusk.inference.metadata.headline import find_headline
+from dehusk.inference.metadata.titles import same_text
 from dehusk.inference.preparing import prepare
 from dehusk.schemas.options import WITHOUT_METADATA
 from dehusk.schemas.outcomes import Broken

@@ -14,7 +14,8 @@ from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.language_codes import primary_language
-from dehusk.inference.metadata.headline import find_headline, same_text
+from dehusk.inference.metadata.headline import find_headline
+from dehusk.inference.metadata.titles import same_text
 from dehusk.inference.native.duplicates import keys_of
 from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, calibrate, choose

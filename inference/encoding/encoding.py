@@ -11,7 +11,7 @@ from dehusk.inference.encoding.boilerpipe import boilerpipe_shares
 from dehusk.inference.encoding.declutter import declutter_shares
 from dehusk.inference.encoding.web2text.encoding import encode_web2text
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from dehusk.inference.metadata.headline import title_keys
+from dehusk.inference.metadata.titles import title_keys
 from dehusk.inference.native.contexts import BlockContexts
 from dehusk.inference.native.declared import describe_declared
 from dehusk.inference.native.hashing import (

@@ -5,26 +5,27 @@ most other pages of the site have it in their titles.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
-from dehusk.inference.metadata.values import clean
-from dehusk.schemas.pages import HeadlineSources, SegmentedPage, Structure
+from dehusk.inference.metadata.titles import (
+    MAX_READ,
+    Title,
+    clean_title,
+    contains,
+    normal,
+    split_title,
+    words_of,
+)
+from dehusk.schemas.pages import HeadlineSources, Structure
 from dehusk.schemas.sites import BlockFrequencies
 
 MAX_LENGTH = 500
 """Characters of the longest headline; a longer text is none."""
-MAX_PARTS = 4
-"""Parts of a title that are counted: the first and the last ones."""
-_MAX_READ = 1_000
-"""Characters of a title in which its parts are looked for."""
 _MAX_HEADINGS = 60
 _MAX_LEVEL = 3
 """Level of the least headings that may be the headline."""
@@ -38,28 +39,17 @@ _MIN_PART = 0.3
 """Words of a title from which a heading within it says what it says."""
 _MIN_SHARED = 0.5
 """Words that a heading and a title share, of those of the shorter, from which they say the same."""
+_MIN_WORDS = 3
+"""Words of a title that a heading has which may stand for a headline that no heading is."""
+_MIN_TEXT, _MAX_TEXT = 15, 320
+"""Characters of a text in the title that may."""
 _MIN_ALIKE, _MIN_ALIKE_OF_SEVERAL = 0.15, 0.4
 """Such words of all words of both: where there is one heading of level 1, and where there are several."""
 
-_NO_WORD = re.compile(r"[\W_]+")
-_LETTERS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-"""Letters of scripts without spaces between words."""
-_UNSPACED = re.compile(f"[{_LETTERS}]")
-_BESIDE = f"{_LETTERS}\u3001-\u303f\uff01-\uff60"
-_SIGNS = "|·•‧∙⋅–—―›‹→⋆★☆/~-"
-_BETWEEN = (
-    r"(?:^|\s)\s*(?:[{signs}]+|::+)(?=\s|$)\s*|\s*(?:[|｜¦]+)\s*"
-    rf"|(?<=[{_BESIDE}])\s*(?:[_—–-]{{{{1,3}}}})\s*|\s*(?:[_—–-]{{{{1,3}}}})(?=[{_BESIDE}])|\s\[(?=[^][]*\]$)"
-)
-_SEPARATOR = re.compile(_BETWEEN.format(signs="«»" + _SIGNS))
-_NO_QUOTE = re.compile(_BETWEEN.format(signs=_SIGNS))
-"""Separators of a title that has quotation marks among them, as French and Russian ones."""
 _WEAK = re.compile(r"\s*:\s+|\s+:|\s+-|-\s+|,\s+")
 """Separators before or after the site's name alone."""
-_RANKS = {"|": 0, "｜": 0, "¦": 0, "/": 2}
-"""Separators by what they separate: a site, else a section, else words; 1 for the others."""
+_HEADING = re.compile(r"/h[1-6](?:/|\Z)")
+_WORDS = re.compile(r"\w+")
 _HOST = re.compile(r"[a-z]+://(?:[^/?#@]{0,100}@)?([^/?#:]{1,253})", re.IGNORECASE)
 _HEADLINE = re.compile(r'"headline"\s*:\s*("(?:[^"\\]|\\.){0,2000}+")')
 
@@ -67,29 +57,38 @@ _HEADLINE = re.compile(r'"headline"\s*:\s*("(?:[^"\\]|\\.){0,2000}+")')
 def headline_sources(structure: Structure, json_ld: Iterable[str]) -> HeadlineSources:
     """Return where the headline of a page may be, beside its `<title>`."""
     return HeadlineSources(
-        og_title=structure.declared.og_title[:_MAX_READ],
-        site_name=structure.declared.site_name[:_MAX_READ],
+        og_title=structure.declared.og_title[:MAX_READ],
+        site_name=structure.declared.site_name[:MAX_READ],
         json_ld=_declared_headline(json_ld),
         headings=_headings(structure),
     )
 
 
-def title_keys(title: str) -> npt.NDArray[np.uint64]:
-    """Return the keys under which the parts of a title are counted, shape [P], P at most `MAX_PARTS`."""
-    return np.array([_key(part) for part in counted_parts(title)], np.uint64)
+class ShownPage(Protocol):
+    """The title and the blocks of a page, as columns; `SegmentedPage` is one."""
+
+    @property
+    def title(self) -> str:
+        """Text of `<title>`."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Text of each block."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Tags from the root to each block."""
+
+    @property
+    def hidden(self) -> Sequence[bool]:
+        """True for each block that the page hides at first."""
+
+    @property
+    def headline_sources(self) -> HeadlineSources | None:
+        """Places beside the title that may name the headline."""
 
 
-def counted_parts(title: str) -> list[str]:
-    """Return the first and the last parts of a title, normalised, none twice."""
-    return _counted(_split(_clean(title)))
-
-
-def _counted(title: "_Title") -> list[str]:
-    parts = list(dict.fromkeys(title.names))
-    return parts if len(parts) <= MAX_PARTS else [*parts[: MAX_PARTS // 2], *parts[-(MAX_PARTS // 2) :]]
-
-
-def find_headline(page: SegmentedPage, url: str, frequencies: BlockFrequencies | None = None) -> str | None:
+def find_headline(page: ShownPage, url: str, frequencies: BlockFrequencies | None = None) -> str | None:
     """Return the headline of a page at a URL, white space folded; None if nothing names it.
 
     With the `frequencies` of its site, what other pages share is no headline.
@@ -97,14 +96,31 @@ def find_headline(page: SegmentedPage, url: str, frequencies: BlockFrequencies |
     return _Search(page, url, frequencies).result()
 
 
-def same_text(one: str, other: str) -> bool:
-    """Return True if texts have the same words, in whatever case and punctuation."""
-    return _normal(_clean(one)) == _normal(_clean(other))
+def headline_block(page: ShownPage, url: str) -> int | None:
+    """Return the block where readers see the headline of a page at a URL; None if they see none.
+
+    It is the heading of level 1 that is the headline, not a hidden one if there is another like it; else the
+    heading with most words of the title, else a text that is part of it, else the first `<h1>`.
+    """
+    if main := _Search(page, url, None).main_headings():
+        return min(main, key=lambda block: (page.hidden[block], block))
+    title = page.title.casefold()
+    words = set(_WORDS.findall(title))
+    headings = [block for block, path in enumerate(page.paths) if _HEADING.search(path)]
+    best = max(headings, key=lambda block: (_shared(page.texts[block], words), -block), default=None)
+    if best is not None and _shared(page.texts[best], words) >= _MIN_WORDS:
+        return best
+    texts = enumerate(page.texts)
+    in_title = (at for at, text in texts if _MIN_TEXT <= len(text) <= _MAX_TEXT and text.casefold() in title)
+    first = (block for block in headings if "/h1" in page.paths[block] and not page.hidden[block])
+    return next(in_title, next(first, None))
 
 
-def _key(part: str) -> int:
-    digest = blake2b(part.encode("utf-8", "surrogatepass"), digest_size=8, person=b"title").digest()
-    return int.from_bytes(digest, "big")
+def _shared(text: str, words: set[str]) -> int:
+    """Return how many words a heading shares with the title; 0 if these are not most of its words."""
+    own = set(_WORDS.findall(text[:_MAX_TEXT].casefold()))
+    shared = len(own & words)
+    return shared if shared * 2 >= len(own) else 0
 
 
 def _declared_headline(json_ld: Iterable[str]) -> str:
@@ -140,66 +156,6 @@ def _headings(structure: Structure) -> tuple[tuple[int, int, int], ...]:
     return tuple(found[:_MAX_HEADINGS])
 
 
-def _clean(text: str) -> str:
-    """Return the beginning of a text as `values.clean` does; references may have been written twice."""
-    text = clean(text[:_MAX_READ])
-    return clean(text) if "&" in text else text
-
-
-@lru_cache(256)
-def _normal(text: str) -> str:
-    """Return the words of a text, a space between them."""
-    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text)).casefold().strip()
-
-
-def _words(name: str) -> set[str]:
-    """Return the words of a normalised text; of scripts without spaces, its letters."""
-    return set(name) - {" "} if _UNSPACED.search(name) else set(name.split())
-
-
-def _contains(name: str, part: str) -> bool:
-    return f" {part} " in f" {name} " or (part in name and _UNSPACED.search(part) is not None)
-
-
-class _Title:
-    """A title in its parts."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.names: list[str] = []
-        """Normalised text of each part."""
-        self._spans: list[tuple[int, int]] = []
-        self._ranks: list[int] = []
-        """Rank of the separator before each part."""
-        begin, rank = 0, 1
-        for separator in (_NO_QUOTE if "«" in text and "»" in text else _SEPARATOR).finditer(text):
-            is_part = self._add(begin, separator.start(), rank)
-            if is_part or not self.names:
-                begin = separator.end()
-            rank = _RANKS.get(separator[0].strip()[:1], 1)
-        self._add(begin, len(text), rank)
-
-    def _add(self, begin: int, end: int, rank: int) -> bool:
-        """Add a part; return False if it has no word."""
-        if name := _normal(self.text[begin:end]):
-            self.names.append(name)
-            self._spans.append((begin, end))
-            self._ranks.append(rank)
-        return bool(name)
-
-    def between(self, first: int, end: int) -> str:
-        """Return the text from a part up to before another."""
-        return self.text[self._spans[first][0] : self._spans[end - 1][1]].strip()
-
-    def before_separator(self) -> str:
-        """Return the text before the first of the separators that separate most, if there are two parts."""
-        ranks = self._ranks[1:]
-        return self.between(0, 1 + ranks.index(min(ranks)))
-
-
-_split = lru_cache(64)(_Title)
-
-
 @dataclass(frozen=True, slots=True)
 class _Own:
     """Title without the parts that are the site's."""
@@ -228,33 +184,45 @@ class _Heading:
 class _Search:
     """Search for the headline of a page."""
 
-    def __init__(self, page: SegmentedPage, url: str, frequencies: BlockFrequencies | None) -> None:
+    def __init__(self, page: ShownPage, url: str, frequencies: BlockFrequencies | None) -> None:
         self._page, self._frequencies = page, frequencies
         self._sources = page.headline_sources or HeadlineSources()
         self._others = 0 if frequencies is None else frequencies.pages_seen - 1
-        self._site_name = _normal(_clean(self._sources.site_name))
+        self._site_name = normal(clean_title(self._sources.site_name))
         self._labels = _labels(url)
-        self._title = _split(_clean(page.title))
+        self._title = split_title(clean_title(page.title))
         self._shared = self._shared_parts()
         self._main = list(self._headings_of((1,)))
 
     def result(self) -> str | None:
         """Return the headline, or None."""
-        declared, json_ld = self._sources.og_title, self._sources.json_ld
-        title = self._own(self._title)
-        og_title = title if declared == self._page.title else self._own(_split(_clean(declared)))
-        owns = [own for own in dict.fromkeys((title, og_title)) if own.text]
+        title, og_title = self._titles()
         found = (
-            self._named(owns)
-            or self._alike(owns)
-            or self._sole(owns)
-            or self._own(_split(_clean(json_ld))).text
+            self._heading((title, og_title))
+            or self._own(split_title(clean_title(self._sources.json_ld))).text
             or og_title.text
             or title.text
             or self._first()
             or self._title.text
         )
-        return found if len(found) <= MAX_LENGTH and _normal(found) else None
+        return found if len(found) <= MAX_LENGTH and normal(found) else None
+
+    def main_headings(self) -> list[int]:
+        """Return the first blocks of the headings of level 1 that are the headline, or have its text."""
+        name = normal(self._heading(self._titles()))
+        return [each.block for each in self._main if each.name == name]
+
+    def _titles(self) -> tuple[_Own, _Own]:
+        """Return the title and that of Open Graph, without what is the site's."""
+        title, declared = self._own(self._title), self._sources.og_title
+        if declared == self._page.title:
+            return title, title
+        return title, self._own(split_title(clean_title(declared)))
+
+    def _heading(self, titles: tuple[_Own, _Own]) -> str:
+        """Return the heading that is the headline; empty if none is."""
+        owns = [own for own in dict.fromkeys(titles) if own.text]
+        return self._named(owns) or self._alike(owns) or self._sole(owns)
 
     def _shared_parts(self) -> frozenset[str]:
         """Return the parts of the title that are the site's, or a section's, by the titles of other pages."""
@@ -265,7 +233,7 @@ class _Search:
         rarest = min(others, default=0)
         return frozenset(
             part
-            for part, count in zip(_counted(self._title), others, strict=True)
+            for part, count in zip(self._title.counted_names(), others, strict=True)
             if 2 * count > self._others or count >= max(_MIN_PAGES, _MANY_TIMES * (rarest + 1))
         )
 
@@ -280,8 +248,8 @@ class _Search:
                 if not shortest <= len(text) <= longest and "&" not in text:
                     continue
                 if "&" in text or not text.isprintable():
-                    text = _clean(text)
-                name = _normal(text[: MAX_LENGTH + 1])
+                    text = clean_title(text)
+                name = normal(text[: MAX_LENGTH + 1])
                 if name and len(text) <= MAX_LENGTH and not self._is_site(name):
                     yield _Heading(text, name, first)
 
@@ -309,7 +277,7 @@ class _Search:
             for label in self._labels
         )
 
-    def _own(self, title: _Title) -> _Own:
+    def _own(self, title: Title) -> _Own:
         """Return a title without the site's parts at its ends."""
         names, first, end = title.names, 0, len(title.names)
         is_site = self._names_site if end > 1 else self._is_site
@@ -328,14 +296,14 @@ class _Search:
             own = title.before_separator()
         elif first and end - first > 1:
             leads.add(names[end - 1])
-        name = _normal(own)
+        name = normal(own)
         return _Own(own, name, frozenset({*leads, name}), names[-1] if len(names) > 1 else "")
 
     def _without_name(self, text: str) -> str:
         """Return a title of one part without a name of the site before or after a colon or the like."""
         for separator in _WEAK.finditer(text):
             before, after = text[: separator.start()].strip(), text[separator.end() :].strip()
-            names = _normal(before), _normal(after)
+            names = normal(before), normal(after)
             if all(names) and any(map(self._names_site, names)):
                 return before if self._names_site(names[1]) else after
         return text
@@ -356,9 +324,9 @@ class _Search:
         """Return the heading of level 1 that shares most words with a title, if it shares half of them."""
         best, most = "", 0.0
         least = _MIN_ALIKE if len({each.name for each in self._main}) == 1 else _MIN_ALIKE_OF_SEVERAL
-        titles = [_words(own.name) for own in owns]
+        titles = [words_of(own.name) for own in owns]
         for each in self._main:
-            words = _words(each.name)
+            words = words_of(each.name)
             for title in titles:
                 both = len(words & title)
                 shared, alike = both / max(1, min(len(words), len(title))), both / max(1, len(words | title))
@@ -371,7 +339,7 @@ class _Search:
         texts = {
             each.name: each.text
             for each in self._main
-            if not self._is_shared(each) and not any(_contains(own.tail, each.name) for own in owns)
+            if not self._is_shared(each) and not any(contains(own.tail, each.name) for own in owns)
         }
         return next(iter(texts.values())) if len(texts) == 1 else ""
 
@@ -385,9 +353,9 @@ class _Search:
 def _is_within(name: str, own: _Own) -> bool:
     """Return True if a heading is a good part of a title, and not of the part that may name the site."""
     return (
-        _contains(own.name, name)
-        and not _contains(own.tail, name)
-        and (own.name.startswith(name) or len(_words(name)) >= _MIN_PART * len(_words(own.name)))
+        contains(own.name, name)
+        and not contains(own.tail, name)
+        and (own.name.startswith(name) or len(words_of(name)) >= _MIN_PART * len(words_of(own.name)))
     )
 
 

@@ -30,7 +30,7 @@ _STEMS = {
         """,
     DateLabel.OTHER: """
         copyright joined join member regist since expir valid until deadline access retriev abgeruf
-        consult born died starts ends start: end: due effective releas event session meeting filed seit
+        consult born died starts ends start: end: due effective event session meeting filed seit
         depuis desde hasta mitglied membre miembro регистр kayıt
         """,
 }
@@ -54,7 +54,7 @@ _UNSPACED = {
 _LABEL_OF = {stem: label for label, stems in _STEMS.items() for stem in stems.split()}
 _NEUTRAL_OF = {word: label for label, words in _NEUTRAL.items() for word in words.split()}
 _LENGTHS = sorted({len(stem) for stem in _LABEL_OF})
-_WORD = re.compile(r"[^\W\d_]+:?")
+_WORD = re.compile(r"\b[^\W\d_]+\b:?")
 _LAST = 48
 """Characters before a date in which it is labeled."""
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.dates import DayOrder, date_in_path, day_of, month_in_path, read_date
+from dehusk.inference.metadata.headline import headline_block
 from dehusk.inference.metadata.json_ld import Item, is_of_type, values
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import agreed
@@ -40,7 +41,7 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
     )
     published, modified = _published(page, hints), _modified(page, hints)
     if blocks is not None and (published is None or modified is None):
-        seen = find_dates(blocks, hints)
+        seen = find_dates(blocks, headline_block(blocks, page.url), hints)
         published = published or seen.published
         if (
             modified is None

@@ -22,9 +22,12 @@ from dehusk.inference.metadata.dates import (
     read_date,
 )
 from dehusk.inference.metadata.labels import DateLabel, label_in
+from dehusk.schemas.pages import HeadlineSources
 
 _BEFORE, _AFTER = 14, 60
 """Blocks before and after the headline in which dates are looked for."""
+_FAR = 150
+"""Blocks after these in which a date is looked for that is labeled as that of publication."""
 _WITHOUT_HEADLINE = 40
 """First blocks in which they are, where there is no headline."""
 _MAX_DATED = 24
@@ -47,13 +50,10 @@ _SENTENCE_WORDS = 3
 """Words in lower case from which they are one."""
 _BESIDE = 3
 """Characters between two dates beside each other; also blocks between an entry of a list and its heading."""
-_MIN_HEADLINE = 15
-"""Characters of a headline that is no heading."""
 _NOT_OURS = ("/nav/", "/blockquote/", "/figcaption/", "/pre/")
 """Elements whose dates are not the page's."""
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
 _YEAR = re.compile(r"\d{4}|年")
-_WORDS = re.compile(r"\w+")
 
 _META = frozenset(
     crc32(b"c:" + word)
@@ -125,6 +125,7 @@ class Blocks:
     hidden: Sequence[bool]
     linked: Sequence[int]
     structure: Mapping[str, Any]
+    headline_sources: HeadlineSources
     drop_hidden: bool = False
     """True if hidden blocks are not looked at."""
 
@@ -171,11 +172,14 @@ class _Dated(NamedTuple):
     """Characters of prose between the headline and the block."""
 
 
-def find_dates(blocks: Blocks, hints: Hints) -> VisibleDates:
-    """Return the dates of publication and of the last change that are shown near the headline."""
+def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> VisibleDates:
+    """Return the dates of publication and of the last change that are shown near the headline.
+
+    `head` is the block of the headline, None if there is none.
+    """
     published = modified = None
     best = THRESHOLD
-    for candidate in candidates(blocks, hints):
+    for candidate in candidates(blocks, head, hints):
         if candidate.label is DateLabel.MODIFIED:
             if modified is None and candidate.weight >= _MODIFIED_THRESHOLD:
                 modified = candidate.when
@@ -184,9 +188,8 @@ def find_dates(blocks: Blocks, hints: Hints) -> VisibleDates:
     return VisibleDates(published, modified)
 
 
-def candidates(blocks: Blocks, hints: Hints) -> list[Candidate]:
+def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate]:
     """Return the dates near the headline, in document order."""
-    head = headline_of(blocks)
     dated = _dated_blocks(blocks, hints, head)
     if not dated:
         return []
@@ -229,20 +232,27 @@ def _dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[_Dated
     times = [each for each in hints.times if 0 < len(each[0]) <= _MAX_TIME_TEXT][:_MAX_TIMES]
     dated: list[_Dated] = []
     prose = 0
-    for at in range(start, min(len(blocks.texts), stop)):
+    for at in range(start, min(len(blocks.texts), stop + _FAR)):
         text = blocks.texts[at]
         if len(text) > _PROSE and at > (head or 0) and blocks.linked[at] * 2 < len(text):
             prose += len(text)
         if at == head or len(text) > _LONGEST or (blocks.hidden[at] and blocks.drop_hidden):
             continue
         mentions = _mentions_in(text, hints) if _may_have_year(text) else []
-        if times:
+        if at >= stop:
+            mentions = mentions if _tells_publication(text, mentions) else []
+        elif times:
             mentions = _with_times(text, mentions, times, hints)
         if mentions and not any(tag in f"{blocks.paths[at]}/" for tag in _NOT_OURS):
             dated.append(_Dated(at, mentions, prose))
             if len(dated) == _MAX_DATED:
                 break
     return dated
+
+
+def _tells_publication(text: str, mentions: Sequence[DateMention]) -> bool:
+    """Return True if the first date in a text is labeled there as that of publication."""
+    return bool(mentions) and label_in(text[: mentions[0].start]) is DateLabel.PUBLISHED
 
 
 def _mentions_in(text: str, hints: Hints) -> list[DateMention]:
@@ -274,41 +284,6 @@ def _with_times(
             apart = [each for each in mentions if each.end <= start or each.start >= end]
             mentions = sorted([*apart, DateMention(day, start, end)], key=lambda each: each.start)
     return mentions
-
-
-def headline_of(blocks: Blocks) -> int | None:
-    """Return the block of the headline: the `<h1>` that the title has most of, else a heading, or text."""
-    title = blocks.title.casefold()
-    words = set(_WORDS.findall(title))
-    most, _, first = max(
-        (
-            (len(words.intersection(_WORDS.findall(blocks.texts[at].casefold()))), not blocks.hidden[at], -at)
-            for at, path in enumerate(blocks.paths)
-            if "/h1" in path
-        ),
-        default=(0, False, 1),
-    )
-    headline = None if first > 0 else -first
-    if not title or most > 1:
-        return headline
-    others = [at for at, path in enumerate(blocks.paths) if path[-3:-1] == "/h" and path[-1] in "23456"]
-    other = max(others, key=lambda at: (_shared(blocks.texts[at], words), -at), default=None)
-    if other is not None and _shared(blocks.texts[other], words) > 2:
-        return other
-    if headline is not None:
-        return headline
-    texts = enumerate(blocks.texts)
-    return next(
-        (at for at, text in texts if _MIN_HEADLINE <= len(text) <= _LONGEST and text.casefold() in title),
-        None,
-    )
-
-
-def _shared(text: str, words: set[str]) -> int:
-    """Return how many words a heading shares with the title; 0 if these are not most of its words."""
-    own = set(_WORDS.findall(text[:_LONGEST].casefold()))
-    shared = len(own & words)
-    return shared if shared * 2 >= len(own) else 0
 
 
 def _may_have_year(text: str) -> bool:

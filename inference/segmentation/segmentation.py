@@ -22,7 +22,7 @@ from dehusk.schemas.markup import DocumentTree, Markup
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import WITHOUT_METADATA, DocumentOptions
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
+from dehusk.schemas.pages import Declarations, HeadlineSources, SegmentedPage, Structure
 
 _HEAD = 1024
 """Bytes in which a page declares itself to be XHTML."""
@@ -145,6 +145,8 @@ def segment(
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
         reading = read(markup, scripting=False)
         walk = reading.walk
+    structure = _structure(walk, noscript_words)
+    sources = headline_sources(structure, walk.head.json_ld)
     found = None
     if reading.properties is not None:
         found = read_metadata(
@@ -152,11 +154,10 @@ def segment(
             walk.head.json_ld,
             url,
             language=reading.language_tag,
-            blocks=_blocks(walk, drop_hidden=options.drop_hidden)
+            blocks=_blocks(walk, sources, drop_hidden=options.drop_hidden)
             if options.metadata is MetadataLevel.FULL
             else None,
         )
-    structure = _structure(walk, noscript_words)
     return SegmentedPage(
         title=walk.head.title or "",
         language=language_tag(reading.language_tag),
@@ -170,7 +171,7 @@ def segment(
         struck=walk.struck,
         xpaths=None if walk.xpaths is None or markup is not html else tuple(walk.xpaths),
         structure=structure,
-        headline_sources=headline_sources(structure, walk.head.json_ld),
+        headline_sources=sources,
         metadata=found,
         markup=None if walk.markup is None else Markup(**walk.markup),
         tree=reading.tree,
@@ -229,7 +230,7 @@ def _read(
     return _Reading(walk, language or "", properties, tree)
 
 
-def _blocks(walk: Walk, *, drop_hidden: bool) -> Blocks:
+def _blocks(walk: Walk, sources: HeadlineSources, *, drop_hidden: bool) -> Blocks:
     return Blocks(
         title=walk.head.title or "",
         texts=walk.texts,
@@ -237,6 +238,7 @@ def _blocks(walk: Walk, *, drop_hidden: bool) -> Blocks:
         hidden=walk.hidden,
         linked=walk.linked,
         structure=walk.structure,
+        headline_sources=sources,
         drop_hidden=drop_hidden,
     )
 

@@ -9,14 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dehusk.inference.metadata.headline import (
-    MAX_LENGTH,
-    MAX_PARTS,
-    counted_parts,
-    find_headline,
-    same_text,
-    title_keys,
-)
+from dehusk.inference.metadata.headline import MAX_LENGTH, find_headline, headline_block
+from dehusk.inference.metadata.titles import MAX_PARTS, counted_parts, title_keys
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import SegmentedPage
 from dehusk.schemas.sites import BlockFrequencies
@@ -157,19 +151,6 @@ def test_a_heading_that_most_other_pages_have_is_none_unless_it_is_in_the_menu()
     assert find_headline(in_menu, URL, BlockFrequencies(9, seen, parts)) == "Our offers"
 
 
-def test_parts_are_counted_by_their_words_the_first_and_the_last() -> None:
-    assert counted_parts("On Foxes! | on foxes · Wild-life") == ["on foxes", "wild life"]
-    assert counted_parts(" | ".join("abcdefg")) == ["a", "b", "f", "g"]
-    assert len(title_keys("a | b")) == 2
-    assert title_keys("").shape == (0,)
-    assert title_keys("On Foxes!").tolist() == title_keys("on foxes").tolist()
-
-
-def test_texts_are_the_same_by_their_words() -> None:
-    assert same_text("On foxes – a Guide", "on FOXES: a guide")
-    assert not same_text("On foxes 1", "On foxes 2")
-
-
 @pytest.mark.parametrize(
     "title",
     [
@@ -202,6 +183,25 @@ def test_a_title_without_a_letter_is_no_headline(title: str) -> None:
 
 def test_control_characters_are_left_out() -> None:
     assert headline_of(page_of("On\x01 \x1b[1mfoxes\x7f")) == "On [1mfoxes"
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "block"),
+    [
+        ("On red foxes - Site", "<h1>Site</h1><h1>On red foxes</h1><h2>On red</h2>", 1),
+        ("On red foxes", "<h1 hidden>On red foxes</h1><p>x</p><h1>On red foxes</h1>", 2),
+        ("On red foxes", "<h1 hidden>On red foxes</h1><p>x</p>", 0),
+        ("On red foxes", "<h2>Foxes</h2><h3>On red foxes</h3>", 1),
+        ("On red foxes of the hills - Site", "<p>x</p><p>On red foxes of the hills</p>", 1),
+        ("Wolves", "<p>x</p><h1 hidden>A</h1><h1>B</h1><h1>C</h1>", 2),
+        ("Wolves", "<p>x</p>", None),
+        ("", "", None),
+    ],
+)
+def test_readers_see_the_headline_in_a_heading_or_else_in_a_text(
+    title: str, body: str, block: int | None
+) -> None:
+    assert headline_block(segmented(page_of(title, body)), URL) == block
 
 
 def test_only_the_first_of_many_headings_are_read() -> None:
@@ -238,6 +238,7 @@ def test_whatever_a_page_declares_its_headline_is_sound(
     parts = np.full(len(title_keys(page.title)), pages, np.uint32)
     assert len(parts) <= MAX_PARTS
     frequencies = BlockFrequencies(pages, np.full(len(page), pages, np.uint32), parts)
+    assert headline_block(page, url) in (None, *range(len(page)))
     for found in (find_headline(page, url), find_headline(page, url, frequencies)):
         if found is not None:
             assert 0 < len(found) <= MAX_LENGTH

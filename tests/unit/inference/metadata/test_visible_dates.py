@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.metadata.visible_dates import WEIGHTS, Blocks, Hints, candidates, headline_of
+from dehusk.inference.metadata.visible_dates import WEIGHTS, Blocks, Hints, candidates
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.options import DocumentOptions
+from dehusk.schemas.pages import HeadlineSources
 
 DAY = date(2024, 5, 1)
 PROSE = "<p>" + "The red fox is the largest of the true foxes, and one of the most widespread animals. " * 6
@@ -45,6 +46,9 @@ def page(after: str = "", *, before: str = "", below: str = "") -> str:
         page("<div>Posted <time datetime=2024-05-01T10:00>3 hours ago</time> by Ann</div>"),
         page("<blockquote><p>June 2, 2024</blockquote><p>May 1, 2024"),
         page(below="<footer><p>This entry was posted on May 1, 2024</footer>"),
+        page(below="<p>Short" * 100 + "<p>Published: May 1, 2024 | Updated: June 2, 2024"),
+        page("<p>For immediate release: May 1, 2024"),
+        page("<p>access_time May 1, 2024"),
         f"{TITLE}<h2>On red foxes</h2><p>May 1, 2024{PROSE}",
     ],
 )
@@ -60,6 +64,8 @@ def test_the_day_of_publication_is_found_near_the_headline(html: str) -> None:
         page("<blockquote><p>May 1, 2024</blockquote>"),
         page(below="<p>The meeting in Vienna, which people of all ages went to, was on May 1, 2024" + PROSE),
         page(below="<nav><p>May 1, 2024</nav>"),
+        page(below="<p>Short" * 100 + "<p>May 1, 2024"),
+        page(below="<p>Short" * 300 + "<p>Published: May 1, 2024"),
         page(below="<footer>© May 1, 2024 by the owners</footer>"),
         page(
             below="<ul>"
@@ -105,7 +111,7 @@ def test_hidden_dates_count_unless_they_are_dropped() -> None:
     assert read(html, drop_hidden=True).published is None
 
 
-def blocks_of(texts: list[str], paths: list[str], title: str = "") -> Blocks:
+def blocks_of(texts: list[str], paths: list[str]) -> Blocks:
     empty = segment(b"<p>x").structure
     assert empty is not None
     structure = {
@@ -114,22 +120,7 @@ def blocks_of(texts: list[str], paths: list[str], title: str = "") -> Blocks:
         "tokens": empty.tokens,
         "token_counts": empty.token_counts,
     }
-    return Blocks(title, texts, paths, [False] * len(texts), [0] * len(texts), structure)
-
-
-def test_the_headline_is_the_heading_that_the_title_has_most_of() -> None:
-    paths = ["html/body/h1", "html/body/h1", "html/body/h2", "html/body/p"]
-    assert headline_of(blocks_of(["Site", "On red foxes", "On red", "x"], paths, "On red foxes - Site")) == 1
-    assert headline_of(blocks_of(["Site", "Foxes", "On red foxes", "x"], paths, "On red foxes")) == 2
-    assert headline_of(blocks_of(["Site", "Foxes", "Other", "x"], paths, "On red foxes")) == 1
-    assert (
-        headline_of(
-            blocks_of(["On red foxes of the hills"], ["html/body/p"], "On red foxes of the hills - Site")
-        )
-        == 0
-    )
-    assert headline_of(blocks_of(["x"], ["html/body/p"], "On red foxes")) is None
-    assert headline_of(blocks_of([], [], "")) is None
+    return Blocks("", texts, paths, [False] * len(texts), [0] * len(texts), structure, HeadlineSources())
 
 
 PIECES = st.sampled_from(
@@ -167,18 +158,21 @@ TEXT = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
 @settings(max_examples=200)
 @given(
     st.lists(st.tuples(TEXT, PATHS), max_size=30),
-    TEXT | st.just(""),
+    st.none() | st.integers(0, 29),
     st.lists(st.tuples(PIECES, PIECES), max_size=15),
     st.none() | st.tuples(st.integers(1900, 2099), st.integers(1, 12)),
 )
 def test_any_blocks_have_candidates_with_known_features(
-    rows: list[tuple[str, str]], title: str, times: list[tuple[str, str]], month: tuple[int, int] | None
+    rows: list[tuple[str, str]],
+    head: int | None,
+    times: list[tuple[str, str]],
+    month: tuple[int, int] | None,
 ) -> None:
-    blocks = blocks_of([text for text, _ in rows], [path for _, path in rows], title)
-    for each in candidates(blocks, Hints("en", None, times, month)):
+    blocks = blocks_of([text for text, _ in rows], [path for _, path in rows])
+    for each in candidates(blocks, head, Hints("en", None, times, month)):
         assert each.weight == pytest.approx(sum(WEIGHTS.get(feature, 0) for feature in each.features))
         assert len(set(each.features)) == len(each.features)
-    assert [*candidates(blocks, Hints())] == [*candidates(blocks, Hints())]
+    assert candidates(blocks, head, Hints()) == candidates(blocks, head, Hints())
 
 
 HUGE = {

@@ -1,0 +1,16 @@
+"""Parts of titles, and texts that are compared with them."""
+
+from dehusk.inference.metadata.titles import counted_parts, same_text, title_keys
+
+
+def test_parts_are_counted_by_their_words_the_first_and_the_last() -> None:
+    assert counted_parts("On Foxes! | on foxes · Wild-life") == ["on foxes", "wild life"]
+    assert counted_parts(" | ".join("abcdefg")) == ["a", "b", "f", "g"]
+    assert len(title_keys("a | b")) == 2
+    assert title_keys("").shape == (0,)
+    assert title_keys("On Foxes!").tolist() == title_keys("on foxes").tolist()
+
+
+def test_texts_are_the_same_by_their_words() -> None:
+    assert same_text("On foxes – a Guide", "on FOXES: a guide")
+    assert not same_text("On foxes 1", "On foxes 2")
