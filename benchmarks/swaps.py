@@ -29,8 +29,8 @@ from dehusk.streams.rollout.control import Control
 
 _ALIKE = 20
 """Number of documents in a row of one version after which a swap counts as done."""
-_MIN_PAGES = 30
-"""Least pages of each version before times are compared: less than by default, as a test is short."""
+_MIN_CALLS = 50
+"""Pairs of calls before their times count: less than by default, as a test is short."""
 _HEADERS = [("content-type", b"text/html; charset=utf-8")]
 _SENTENCE = (
     "Paragraph {block} of page {page} is long enough that a model takes it for the content of its page, and "
@@ -227,7 +227,7 @@ async def _fail(stage: Stage) -> None:
 
 async def _slow_down(stage: Stage) -> None:
     """Bring in a version that takes long, as a canary."""
-    options = ("--share", "0.5", "--limit", f"least-pages={_MIN_PAGES}")
+    options = ("--share", "0.5", "--limit", f"least-calls={_MIN_CALLS}")
     async with _noted(stage, "slow"):
         await _try_bad(stage, "canary", SLOW, *options)
 

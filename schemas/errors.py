@@ -3,6 +3,7 @@
     DehuskError                   anything dehusk raises on purpose; the message says what to do
     ├── ConfigurationError        a setting, option or model does not fit; nothing was started
     ├── UnavailableError          a dependency (Kafka, Redis, Triton) did not answer; trying again may help
+    │   └── LateError             it did not answer in time
     ├── ConflictError             somebody else has changed what was to be changed; nothing was written
     ├── NotEncodedError           a page lacks what its labeler reads; it is to be prepared again
     ├── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
@@ -32,6 +33,10 @@ class ConfigurationError(DehuskError):
 
 class UnavailableError(DehuskError):
     """A dependency that did not answer; trying again may help."""
+
+
+class LateError(UnavailableError):
+    """A dependency that did not answer in time."""
 
 
 class ConflictError(DehuskError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import log2
@@ -28,6 +28,8 @@ _BUCKETS_PER_DOUBLING = 4
 """A bucket of time is 19 % longer than the one before."""
 MAX_EXAMPLES = 8
 """Examples of differing blocks in one report."""
+SHADOW, CANARY, PROMOTED = TRIALS = ("shadow", "canary", "promoted")
+"""Ways of trying a version."""
 
 Version = Annotated[str, Meta(pattern=_VERSION.pattern)]
 Share = Annotated[float, Meta(gt=0, le=1)]
@@ -47,6 +49,34 @@ def is_version(name: str) -> bool:
 def bucket_of(seconds: float) -> int:
     """Return the bucket of a time: the number of its upper bound."""
     return -int(-_BUCKETS_PER_DOUBLING * log2(max(seconds, 1e-6)) // 1)
+
+
+def bucket_of_ratio(ratio: float) -> int:
+    """Return the bucket of a ratio: the number of the bound that it is nearest to; that of 1 is 0."""
+    return round(_BUCKETS_PER_DOUBLING * log2(max(ratio, 1e-6)))
+
+
+def bound(bucket: int) -> float:
+    """Return the upper bound of a bucket of times, which is the middle of a bucket of ratios."""
+    return float(2.0 ** (bucket / _BUCKETS_PER_DOUBLING))
+
+
+Histogram = Mapping[Bucket, Count]
+"""Counts by bucket."""
+
+
+def quantile(histogram: Histogram, share: float) -> float:
+    """Return the bound of the bucket in which a share of all counts is reached; 0 without any."""
+    wanted, passed = share * sum(histogram.values()), 0
+    for bucket in sorted(histogram):
+        passed += histogram[bucket]
+        if passed >= wanted:
+            return bound(bucket)
+    return 0.0
+
+
+def _merged(one: Histogram, other: Histogram) -> Histogram:
+    return {bucket: one.get(bucket, 0) + other.get(bucket, 0) for bucket in (*one, *other)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +102,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits beyond which a worker takes a version back, by its own figures alone."""
+    """Limits beyond which a worker takes a version back, by the figures of its group."""
 
     least_pages: PositiveCount = 200
-    """Pages that each version must have labeled before latency, text and disagreement are compared."""
+    """Pages that both versions must have labeled before text and disagreement are compared."""
     least_failures: PositiveCount = 5
     """Failures before their share counts."""
     most_errors: Number = 0.02
@@ -83,14 +113,17 @@ class Limits:
     most_rejected: Number = 0.001
     """Share of the pages that it answered with NaN, or not with one probability per block."""
     most_latency: Number = 3.0
-    """99th percentile of the seconds of a call, as a multiple of the trusted version's."""
+    """Time of most calls, as a multiple of that of the trusted version's call for the same pages."""
     least_kept: Number = 0.5
-    """Share of words kept, as a multiple of the trusted version's."""
+    """Words kept, as a multiple of the trusted version's."""
     most_kept: Number = 2.0
+    """Words kept, as a multiple of the trusted version's; or words dropped, as a fraction of its."""
     most_disagreement: Number = 0.2
     """Share of the blocks that a shadow decides otherwise."""
     probation_seconds: Number = 600.0
     """Time after a promotion in which the version before is the trusted one, to which workers go back."""
+    least_calls: PositiveCount = 200
+    """Pairs of calls before their times count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,27 +231,26 @@ class Figures:
     """Words of the pages that it labeled."""
     kept: Count = 0
     """Words that its own probabilities keep, before the correction by the site."""
-    calls: Mapping[Bucket, Count] = field(default_factory=dict)
-    """Number of calls by the bucket of their time."""
+    calls: Histogram = field(default_factory=dict)
+    """Number of calls by their time."""
+    late: Count = 0
+    """Pages that it did not answer in time; they are no errors."""
 
     def __add__(self, other: Figures) -> Figures:
-        calls = {
-            bucket: self.calls.get(bucket, 0) + other.calls.get(bucket, 0)
-            for bucket in (*self.calls, *other.calls)
-        }
         return Figures(
             self.pages + other.pages,
             self.errors + other.errors,
             self.rejected + other.rejected,
             self.words + other.words,
             self.kept + other.kept,
-            calls,
+            _merged(self.calls, other.calls),
+            self.late + other.late,
         )
 
     @property
     def labeled(self) -> int:
         """Pages that it labeled."""
-        return self.pages - self.errors - self.rejected
+        return self.pages - self.errors - self.rejected - self.late
 
     @property
     def kept_share(self) -> float:
@@ -227,12 +259,7 @@ class Figures:
 
     def seconds(self, share: float) -> float:
         """Return the time within which this share of the calls ended, to a fifth of it; 0 without calls."""
-        wanted, passed = share * sum(self.calls.values()), 0
-        for bucket in sorted(self.calls):
-            passed += self.calls[bucket]
-            if passed >= wanted:
-                return float(2.0 ** (bucket / _BUCKETS_PER_DOUBLING))
-        return 0.0
+        return quantile(self.calls, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +276,39 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A shadow beside the versions that label, on the same pages."""
+    """A version on trial beside the trusted one, on the same pages, before the correction by the site."""
 
     serving: Figures = field(default_factory=Figures)
+    """Figures of the trusted version."""
     shadow: Figures = field(default_factory=Figures)
+    """Figures of the version on trial, be it a shadow or not."""
     blocks: Count = 0
     """Blocks of the pages that both labeled."""
     differing: Count = 0
-    """Blocks that one keeps and the other does not, before the correction by the site."""
+    """Blocks that one keeps and the other does not."""
     missed: Count = 0
-    """Pages of the sample that were not compared, as the shadow did not keep up."""
+    """Pages of the sample that were not compared, as the background did not keep up or nobody answered."""
     examples: tuple[Example, ...] = ()
     """The latest of what differs."""
+    pages: Count = 0
+    """Pages that both labeled."""
+    differing_pages: Count = 0
+    """Pages with a block that differs."""
+    added: Count = 0
+    """Blocks that the version on trial keeps alone."""
+    words: Count = 0
+    """Words of the pages that both labeled."""
+    kept_by_both: Count = 0
+    added_words: Count = 0
+    """Words that the version on trial keeps alone."""
+    removed_words: Count = 0
+    """Words that the trusted version keeps alone."""
+    kept_ratios: Histogram = field(default_factory=dict)
+    """Pages by the words that the version on trial keeps, as a multiple of the trusted version's."""
+    dropped_ratios: Histogram = field(default_factory=dict)
+    """Pages by the words that it drops, likewise."""
+    slowdowns: Histogram = field(default_factory=dict)
+    """Pairs of calls by the time of the version on trial, as a multiple of the trusted version's."""
 
     def __add__(self, other: Comparison) -> Comparison:
         return Comparison(
@@ -270,12 +318,38 @@ class Comparison:
             self.differing + other.differing,
             self.missed + other.missed,
             (*self.examples, *other.examples)[-MAX_EXAMPLES:],
+            self.pages + other.pages,
+            self.differing_pages + other.differing_pages,
+            self.added + other.added,
+            self.words + other.words,
+            self.kept_by_both + other.kept_by_both,
+            self.added_words + other.added_words,
+            self.removed_words + other.removed_words,
+            _merged(self.kept_ratios, other.kept_ratios),
+            _merged(self.dropped_ratios, other.dropped_ratios),
+            _merged(self.slowdowns, other.slowdowns),
         )
 
     @property
     def disagreement(self) -> float:
         """Share of blocks that differ; 0 where there are none."""
         return self.differing / self.blocks if self.blocks else 0.0
+
+    @property
+    def removed(self) -> int:
+        """Blocks that the trusted version keeps alone."""
+        return self.differing - self.added
+
+    @property
+    def calls(self) -> int:
+        """Pairs of calls that were timed."""
+        return sum(self.slowdowns.values())
+
+    @property
+    def f1(self) -> float:
+        """F1 of the words kept, as if the trusted version were right; 1 where both keep none."""
+        kept = 2 * self.kept_by_both + self.added_words + self.removed_words
+        return 2 * self.kept_by_both / kept if kept else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +369,17 @@ class WorkerReport:
     """Figures of the versions that label pages."""
     comparison: Comparison | None = None
     """Comparison of the shadow."""
+    trials: Mapping[str, Comparison] = field(default_factory=dict)
+    """Comparisons of a `canary`, and of a `promoted` version, with the trusted one."""
+
+    @property
+    def versions(self) -> tuple[str | None, ...]:
+        """Versions that it labels with: the serving one, the canary and the shadow."""
+        return self.serving, self.canary, self.shadow
+
+    def compared(self, trial: str) -> Comparison | None:
+        """Return the comparison of a trial."""
+        return self.comparison if trial == SHADOW else self.trials.get(trial)
 
     def encode(self) -> bytes:
         """Return the report as JSON."""
@@ -308,6 +393,15 @@ class WorkerReport:
             ConfigurationError: it holds none.
         """
         return _decode(value, cls, "a worker's report")
+
+
+def total_figures(reports: Sequence[WorkerReport]) -> dict[str, Figures]:
+    """Return the figures of several workers together, by version."""
+    totals: dict[str, Figures] = {}
+    for report in reports:
+        for version, figures in report.figures.items():
+            totals[version] = totals.get(version, Figures()) + figures
+    return totals
 
 
 def total(comparisons: Iterable[Comparison | None]) -> Comparison | None:

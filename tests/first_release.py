@@ -40,7 +40,10 @@ REPORT = (
 """Report of a worker that follows it."""
 REQUEST = b'{"group":"g","newer":[["0011223344556677","raw",0,1]]}'
 """Request to clean pages of a site again."""
-_MAPS = {"steps", "skipped", "dead_letters", "degraded", "refused", "figures", "calls"}
+_MAPS = {
+    *("steps", "skipped", "dead_letters", "degraded", "refused", "figures", "calls", "trials"),
+    *("kept_ratios", "dropped_ratios", "slowdowns"),
+}
 """Fields whose objects are by the names of what they count."""
 
 

@@ -12,7 +12,7 @@ from tritonclient.utils import InferenceServerException
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, Tensor
-from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, DehuskError, LateError, UnavailableError
 
 READY = "READY"
 """State of a version that is served."""
@@ -37,10 +37,6 @@ class RefusedError(ConfigurationError):
 
     def __str__(self) -> str:
         return self.message
-
-
-class LateError(UnavailableError):
-    """A request that Triton did not answer in time."""
 
 
 @dataclass(frozen=True, slots=True)

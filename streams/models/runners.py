@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.onnx import open_session, run
 from dehusk.inference.labelers.signature import Signature
-from dehusk.inference.labelers.triton_client import READY, LateError, RefusedError
-from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.inference.labelers.triton_client import READY, RefusedError
+from dehusk.schemas.errors import DehuskError, LateError, UnavailableError
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import as_override

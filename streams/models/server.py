@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.signature import Signature
-from dehusk.inference.labelers.triton_client import READY, LateError, ServedVersion, TritonClient
+from dehusk.inference.labelers.triton_client import READY, ServedVersion, TritonClient
+from dehusk.schemas.errors import LateError
 
 _GONE = {"", "UNAVAILABLE"}
 _PAUSE = 0.05

@@ -1,12 +1,17 @@
-"""Verdicts on versions on trial, by the figures of one worker."""
+"""Verdicts on versions on trial, by the figures of a group of workers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dehusk.schemas.rollout import Comparison, Figures, Limits
+from dehusk.schemas.rollout import SHADOW, Comparison, Figures, Limits, bound, quantile
 
-SLOWEST = 0.99
-"""Quantile of the call times by which versions are compared."""
+LEAST_SLOWDOWN = 0.02
+"""Seconds below which the middle call takes no longer: as much as a busy machine makes of nothing."""
+SMOOTHING = 0.05
+"""Share of the words that is added to both sides of a ratio of words, so that a few make no large one."""
+_SOON = 0.1
+"""Share of the least calls from which nearly all of them decide."""
+_NEARLY_ALL = 0.9
 
 
 class RollbackReason(StrEnum):
@@ -19,6 +24,7 @@ class RollbackReason(StrEnum):
     NO_PROBABILITIES = "no-probabilities"
     """It answers with NaN, or not with one probability per block."""
     LATENCY = "latency"
+    """Its calls take much longer than those of the trusted version for the same pages."""
     KEPT_TEXT = "kept-text"
     """It keeps much more, or much less, of the words of pages than the trusted version does."""
     DISAGREEMENT = "disagreement"
@@ -36,26 +42,16 @@ class Verdict:
         return f"{self.reason}: {self.detail}"
 
 
-def judge(limits: Limits, tried: Figures, trusted: Figures, *, at_once: bool = True) -> Verdict | None:
-    """Return the verdict on a version that exceeds a limit, compared with the trusted one; else None.
+def judge(trial: str, limits: Limits, figures: Figures, comparison: Comparison) -> Verdict | None:
+    """Return the verdict on a version on trial that exceeds a limit, else None.
 
-    Times are compared only where both have labeled at once, as they depend on the load.
+    The figures are those of its pages, the comparison is with the trusted version.
     """
-    verdict = _failures(limits, tried)
-    if verdict or min(tried.labeled, trusted.labeled) < limits.least_pages:
-        return verdict
-    return (_latency(limits, tried, trusted) if at_once else None) or _kept_text(limits, tried, trusted)
-
-
-def judge_shadow(limits: Limits, comparison: Comparison) -> Verdict | None:
-    """Return the verdict on a shadow that exceeds a limit, else None."""
-    verdict = judge(limits, comparison.shadow, comparison.serving)
-    if verdict or comparison.shadow.labeled < limits.least_pages:
-        return verdict
-    if comparison.disagreement <= limits.most_disagreement:
-        return None
-    detail = f"{comparison.disagreement:.1%} of {comparison.blocks:,} blocks are decided otherwise, more than"
-    return Verdict(RollbackReason.DISAGREEMENT, f"{detail} {limits.most_disagreement:.1%}")
+    return (
+        _failures(limits, figures)
+        or _latency(trial, limits, comparison)
+        or (_differences(trial, limits, comparison) if comparison.pages >= limits.least_pages else None)
+    )
 
 
 def _failures(limits: Limits, tried: Figures) -> Verdict | None:
@@ -68,17 +64,53 @@ def _failures(limits: Limits, tried: Figures) -> Verdict | None:
     return None
 
 
-def _latency(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
-    slow, usual = tried.seconds(SLOWEST), trusted.seconds(SLOWEST)
-    if slow <= limits.most_latency * usual:
+def _latency(trial: str, limits: Limits, comparison: Comparison) -> Verdict | None:
+    """Return the verdict on a version most of whose calls take too long.
+
+    Pages wait for a canary and for a promoted version, so they go sooner if nearly all calls do.
+    """
+    calls = comparison.calls
+    slow = sum(count for bucket, count in comparison.slowdowns.items() if bound(bucket) > limits.most_latency)
+    is_clear = calls >= limits.least_calls and slow > calls / 2
+    is_obvious = trial != SHADOW and calls >= limits.least_calls * _SOON and slow >= _NEARLY_ALL * calls
+    tried, trusted = comparison.shadow.seconds(0.5), comparison.serving.seconds(0.5)
+    if not (is_clear or is_obvious) or tried - trusted < LEAST_SLOWDOWN:
         return None
-    detail = f"99 % of calls end within {slow:.3f} s, {usual:.3f} s with the trusted version"
+    detail = (
+        f"{slow:,} of {calls:,} calls take more than {limits.most_latency:g} times as long as the trusted "
+        f"version's of the same pages, {tried:.3f} s and {trusted:.3f} s in the middle"
+    )
     return Verdict(RollbackReason.LATENCY, detail)
 
 
-def _kept_text(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
-    kept, expected = tried.kept_share, trusted.kept_share
-    if limits.least_kept * expected <= kept <= limits.most_kept * expected:
+def _differences(trial: str, limits: Limits, comparison: Comparison) -> Verdict | None:
+    verdict = _kept_text(limits, comparison)
+    if verdict or trial != SHADOW or comparison.disagreement <= limits.most_disagreement:
+        return verdict
+    detail = f"{comparison.disagreement:.1%} of {comparison.blocks:,} blocks are decided otherwise, more than"
+    return Verdict(RollbackReason.DISAGREEMENT, f"{detail} {limits.most_disagreement:.1%}")
+
+
+def _kept_text(limits: Limits, comparison: Comparison) -> Verdict | None:
+    """Return the verdict on a version that keeps too little or too much, of all words or of most pages'."""
+    words, kept = comparison.words, comparison.kept_by_both + comparison.removed_words
+    tried = comparison.kept_by_both + comparison.added_words
+    dropped, tried_dropped = (words - each + SMOOTHING * words for each in (kept, tried))
+    page_kept, page_dropped = (
+        quantile(each, 0.5) for each in (comparison.kept_ratios, comparison.dropped_ratios)
+    )
+    is_outside = (
+        not limits.least_kept * kept <= tried <= limits.most_kept * kept
+        or tried_dropped * limits.most_kept < dropped
+        or (bool(comparison.kept_ratios) and not limits.least_kept <= page_kept <= limits.most_kept)
+        or (bool(comparison.dropped_ratios) and page_dropped * limits.most_kept < 1)
+    )
+    if not is_outside:
         return None
-    detail = f"{kept:.1%} of the words are kept, {expected:.1%} with the trusted version"
-    return Verdict(RollbackReason.KEPT_TEXT, detail)
+    shares = (f"{each / max(words, 1):.1%}" for each in (tried, kept))
+    detail = "{} of the words are kept, {} with the trusted version; ".format(*shares)
+    return Verdict(
+        RollbackReason.KEPT_TEXT,
+        f"{detail}of a page in the middle, {page_kept:.2f} times the words kept and {page_dropped:.2f} times "
+        "those dropped",
+    )

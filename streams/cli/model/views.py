@@ -11,7 +11,8 @@ from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import served
-from dehusk.schemas.rollout import Comparison, Figures, Rollout, WorkerReport, total
+from dehusk.schemas.rollout import Rollout, WorkerReport
+from dehusk.streams.cli.model.observation_views import observations_object, print_observations, print_summary
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
 from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
 from dehusk.streams.models.names import FaultError
@@ -21,8 +22,6 @@ from dehusk.streams.models.verification import Latency, Report
 from dehusk.streams.rollout.situation import Role, Situation
 from dehusk.streams.rollout.transitions import describe_state
 from dehusk.streams.wording import pluralize, printable, program
-
-_FIGURE_COLUMNS = ("version", "pages", "no answer", "no probabilities", "words kept", "p50", "p99")
 
 
 def print_change(situation: Situation, state: Rollout) -> None:
@@ -65,8 +64,8 @@ def print_changed(
 def print_status(situation: Situation, *, as_json: bool) -> None:
     """Print the state, the workers, and their figures."""
     if as_json:
-        workers = [replace(each, figures={}, comparison=None) for each in situation.workers]
-        fields = {"state": situation.state, "workers": workers, **_observations_object(situation)}
+        workers = [replace(each, figures={}, comparison=None, trials={}) for each in situation.workers]
+        fields = {"state": situation.state, "workers": workers, **observations_object(situation)}
         _print_object({**asdict(situation.scope), **fields})
         return
     _print_state(situation)
@@ -74,26 +73,7 @@ def print_status(situation: Situation, *, as_json: bool) -> None:
         echo(_describe_worker(each))
     if not situation.workers:
         echo("no worker of the group reports")
-    comparison = _print_figures(situation.workers)
-    if comparison is not None:
-        echo(_describe_comparison(comparison))
-
-
-def print_observations(situation: Situation) -> None:
-    """Print the figures of the versions that label and of the shadow, with examples."""
-    _print_state(situation)
-    comparison = _print_figures(situation.workers)
-    if comparison is not None:
-        _print_comparison(comparison)
-
-
-def _observations_object(situation: Situation) -> dict[str, object]:
-    """Return the figures of all workers for JSON."""
-    comparison = total(each.comparison for each in situation.workers)
-    return {
-        "figures": {name: _figures_object(each) for name, each in _total_figures(situation.workers).items()},
-        "comparison": comparison and _comparison_object(comparison),
-    }
+    print_summary(situation)
 
 
 def _print_state(situation: Situation) -> None:
@@ -109,68 +89,6 @@ def _describe_worker(report: WorkerReport) -> str:
     versions = ", ".join(f"{role} {version}" for role, version in named.items() if version)
     refused = [f"not {version}: {printable(why)}" for version, why in report.refused.items()]
     return "; ".join([f"worker {report.worker}, revision {report.revision}: {versions}", *refused])
-
-
-def _total_figures(workers: Sequence[WorkerReport]) -> dict[str, Figures]:
-    totals: dict[str, Figures] = {}
-    for report in workers:
-        for version, figures in report.figures.items():
-            totals[version] = totals.get(version, Figures()) + figures
-    return totals
-
-
-def _print_figures(workers: Sequence[WorkerReport]) -> Comparison | None:
-    """Print the figures of the versions that label, and return the comparison of the shadow."""
-    rows = [_figures_row(version or "chosen", each) for version, each in _total_figures(workers).items()]
-    if rows:
-        print_table(plain_console(), _FIGURE_COLUMNS, rows)
-    return total(each.comparison for each in workers)
-
-
-def _figures_row(name: str, figures: Figures) -> list[str]:
-    failures = [f"{figures.errors:,}", f"{figures.rejected:,}"]
-    times = [f"{1000 * figures.seconds(share):.0f} ms" for share in (0.5, 0.99)]
-    return [name, f"{figures.pages:,}", *failures, f"{figures.kept_share:.1%}", *times]
-
-
-def _describe_comparison(comparison: Comparison) -> str:
-    both = pluralize(comparison.shadow.labeled, "page")
-    return (
-        f"shadow: {comparison.disagreement:.2%} of {comparison.blocks:,} blocks on {both} decided otherwise; "
-        f"{pluralize(comparison.missed, 'page')} not compared"
-    )
-
-
-def _print_comparison(comparison: Comparison) -> None:
-    echo(_describe_comparison(comparison))
-    rows = [_figures_row("labels", comparison.serving), _figures_row("shadow", comparison.shadow)]
-    print_table(plain_console(), _FIGURE_COLUMNS, rows)
-    for example in comparison.examples:
-        echo(f"  {example.serving:.2f} -> {example.shadow:.2f}  {printable(example.url)}")
-        echo(f"    {printable(example.text)}")
-
-
-def _figures_object(figures: Figures) -> dict[str, float]:
-    counts = asdict(figures)
-    del counts["calls"]
-    return {
-        **counts,
-        "kept_share": round(figures.kept_share, 4),
-        "seconds_p50": round(figures.seconds(0.5), 6),
-        "seconds_p99": round(figures.seconds(0.99), 6),
-    }
-
-
-def _comparison_object(comparison: Comparison) -> dict[str, object]:
-    return {
-        "serving": _figures_object(comparison.serving),
-        "shadow": _figures_object(comparison.shadow),
-        "blocks": comparison.blocks,
-        "differing": comparison.differing,
-        "disagreement": round(comparison.disagreement, 6),
-        "missed": comparison.missed,
-        "examples": comparison.examples,
-    }
 
 
 _VERSION_COLUMNS = ("version", "default", "on Triton", "on disk", "signature", "SHA-256", "why")
@@ -229,7 +147,7 @@ def print_shown(
         of_triton = {**asdict(statistics), "batch_size": statistics.batch_size} if statistics else None
         more = {"tensors": tensors, "golden_pages": golden, "statistics": of_triton, "card": card}
         if observations:
-            more |= {"rollout": {"state": observations.state, **_observations_object(observations)}}
+            more |= {"rollout": {"state": observations.state, **observations_object(observations)}}
         _print_object({**asdict(known), **more})
         return
     print_table(plain_console(), _VERSION_COLUMNS, [_version_row(known, is_triton_known=is_triton_known)])
@@ -241,6 +159,7 @@ def print_shown(
         echo(f"\n{_describe_statistics(statistics)}")
     if observations:
         echo("")
+        _print_state(observations)
         print_observations(observations)
     if card:
         echo(f"\n{card}")

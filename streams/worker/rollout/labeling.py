@@ -13,19 +13,17 @@ from dehusk.schemas.rollout import Figures
 from dehusk.streams.availability import UNAVAILABLE, Dependency
 from dehusk.streams.preparation.batch import BatchAnswers, LabelingPolicy, OpenBatch
 from dehusk.streams.preparation.steps import PackedPage
-from dehusk.streams.rollout.verdict import SLOWEST
+from dehusk.streams.worker.rollout.comparing import figures_of
+from dehusk.streams.worker.rollout.observing import Observations, Observe
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans
-from dehusk.streams.worker.rollout.shadow import Observations, figures_of
 from dehusk.streams.worker.steps.labeling import ProbedLabeler
 
-Observe = Callable[[Figures], None]
-"""Callback for the figures of a call."""
-Call = Callable[[], Awaitable[None]]
 Open = Callable[[ProbedLabeler, Dependency], LabelingPolicy]
 """Opener of the policy of a trusted labeler, which waits for its answers."""
 MIN_TIMEOUT = 3.0
 """Shortest timeout of a version on trial, in seconds."""
-_MAX_BACKGROUND_CALLS = 2
+_SLOWEST = 0.99
+"""Quantile of the trusted version's calls by which the timeout is set."""
 
 
 class TrustedLabeling:
@@ -55,21 +53,22 @@ class TrialLabeling:
         observe: Observe,
         *,
         timeout: float,
-        call_in_background: Callable[[Call], None],
+        waited: set[EncodedPage],
     ) -> None:
         self._labeler = labeler
         self._trusted = trusted
         self._dependency = dependency
         self._observe = observe
         self._timeout = timeout
-        self._call_in_background = call_in_background
+        self._waited = waited
+        """Pages that were waited for in vain are added."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long the trusted version takes for the missing ones."""
         if self._dependency.unavailable:
             return await self._fall_back(pages)
         began = time.perf_counter()
-        answers = await self._ask(pages, self._timeout)
+        answers = await self._ask(pages)
         seconds = time.perf_counter() - began
         missing_places = [place for place, answer in enumerate(answers) if not isinstance(answer, Prediction)]
         if not missing_places:
@@ -82,12 +81,10 @@ class TrialLabeling:
         merged = dict(enumerate(answers)) | trusted_answers
         return BatchAnswers([answer for answer in merged.values() if answer is not None], trusted.degraded)
 
-    async def _ask(
-        self, pages: Sequence[EncodedPage], seconds: float | None = None
-    ) -> list[Prediction | Broken | None]:
+    async def _ask(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken | None]:
         """Return an answer for each page; None where there was none in time."""
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._timeout):
                 return [*await self._labeler.label(pages)]
         except (*UNAVAILABLE, TimeoutError):
             return [None] * len(pages)
@@ -108,7 +105,7 @@ class TrialLabeling:
         while True:
             await asyncio.sleep(self._timeout)
             if self._dependency.unavailable:
-                answers = await self._ask(pages, self._timeout)
+                answers = await self._ask(pages)
                 predictions = [answer for answer in answers if isinstance(answer, Prediction)]
                 if len(predictions) == len(pages):
                     return BatchAnswers([*predictions])
@@ -123,49 +120,7 @@ class TrialLabeling:
         labeled = [place for place, answer in trusted.items() if isinstance(answer, Prediction)]
         rejected = sum(isinstance(answers[place], Broken) for place in labeled)
         self._observe(figures_of(pages, answers, seconds, rejected=rejected))
-        missing = [pages[place] for place in labeled if answers[place] is None]
-        if missing:
-            self._call_in_background(partial(self._ask_again, missing))
-
-    async def _ask_again(self, pages: Sequence[EncodedPage]) -> None:
-        """Count late and missing answers; where nobody answered for a while, the version is not to blame."""
-        began = time.perf_counter()
-        answers = await self._ask(pages)
-        errors = sum(answer is None for answer in answers)
-        rejected = sum(isinstance(answer, Broken) for answer in answers)
-        seconds = time.perf_counter() - began
-        self._observe(figures_of(pages, answers, seconds, errors=errors, rejected=rejected))
-
-
-class BackgroundCalls:
-    """Background calls; each holds the versions of its plan open."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def start(self, plan: Plan, call: Call) -> None:
-        """Start a call if below the limit, with the versions of a plan open until it ends."""
-        if len(self._tasks) >= _MAX_BACKGROUND_CALLS:
-            return
-        plan.hold()
-        task = asyncio.create_task(_release_after(plan, call))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        """Cancel all calls."""
-        await asyncio.sleep(0)  # a task that is cancelled before it begins would not release its plan
-        tasks = [*self._tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _release_after(plan: Plan, call: Call) -> None:
-    try:
-        await call()
-    finally:
-        await plan.release()
+        self._waited.update(pages[place] for place in labeled if answers[place] is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +147,11 @@ class RolloutBatchLabeler:
         open_trusted: Open,
         dependency: Dependency,
         observations: Observations,
-        background: BackgroundCalls,
     ) -> None:
         self._plans = plans
         self._open = open_trusted
         self._dependency = dependency
         self._observations = observations
-        self._background = background
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[OpenBatch]:
@@ -207,18 +160,19 @@ class RolloutBatchLabeler:
             yield _PlannedBatch(plan, partial(self._label_and_offer, plan))
 
     async def _label_and_offer(self, plan: Plan, pages: Sequence[PackedPage]) -> BatchAnswers:
-        began = time.perf_counter()
-        labeled = await self._label(plan, pages)
+        waited: set[EncodedPage] = set()
+        labeled = await self._label(plan, pages, waited)
         if not labeled.degraded:
-            self._observations.shadow.offer(plan, pages, labeled.answers, time.perf_counter() - began)
+            self._observations.offer(plan, pages, labeled.answers, waited)
         return labeled
 
-    async def _label(self, plan: Plan, pages: Sequence[PackedPage]) -> BatchAnswers:
-        serving = self._serving(plan)
+    async def _label(self, plan: Plan, pages: Sequence[PackedPage], waited: set[EncodedPage]) -> BatchAnswers:
+        """Label pages; those that a version on trial did not label in time are added to `waited`."""
+        serving = self._serving(plan, waited)
         tried = [place for place, page in enumerate(pages) if plan.is_labeled_by_canary(page.identity.site)]
         if plan.canary is None or not tried:
             return await serving.label([page.encoded for page in pages])
-        canary = self._trial(plan, plan.canary, plan.serving, serving)
+        canary = self._trial(plan, plan.canary, plan.serving, serving, waited)
         others = sorted({*range(len(pages))} - {*tried})
         by_canary, by_serving = await asyncio.gather(
             canary.label([pages[place].encoded for place in tried]),
@@ -228,18 +182,23 @@ class RolloutBatchLabeler:
         degraded = by_canary.degraded or by_serving.degraded
         return BatchAnswers([answers[place] for place in range(len(pages))], degraded)
 
-    def _serving(self, plan: Plan) -> LabelingPolicy:
+    def _serving(self, plan: Plan, waited: set[EncodedPage]) -> LabelingPolicy:
         trusted = plan.trusted
         if trusted is None:
             return self._trusted(plan.serving)
-        return self._trial(plan, plan.serving, trusted, self._trusted(trusted))
+        return self._trial(plan, plan.serving, trusted, self._trusted(trusted), waited)
 
     def _trusted(self, version: OpenVersion) -> LabelingPolicy:
         labeling = self._open(version.labeler, self._dependency)
         return TrustedLabeling(labeling, partial(self._observations.figures.add, version.version))
 
     def _trial(
-        self, plan: Plan, tried: OpenVersion, trusted: OpenVersion, fallback: LabelingPolicy
+        self,
+        plan: Plan,
+        tried: OpenVersion,
+        trusted: OpenVersion,
+        fallback: LabelingPolicy,
+        waited: set[EncodedPage],
     ) -> LabelingPolicy:
         return TrialLabeling(
             tried.labeler,
@@ -247,12 +206,12 @@ class RolloutBatchLabeler:
             self._dependency,
             partial(self._observe, plan, tried.version),
             timeout=self._timeout(plan, trusted),
-            call_in_background=partial(self._background.start, plan),
+            waited=waited,
         )
 
     def _timeout(self, plan: Plan, trusted: OpenVersion) -> float:
         """Return the timeout of a version on trial, by the latency of the trusted one."""
-        usual = self._observations.figures.of(trusted.version).seconds(SLOWEST)
+        usual = self._observations.figures.of(trusted.version).seconds(_SLOWEST)
         factor = plan.state.limits.most_latency if plan.state else 0.0
         return max(MIN_TIMEOUT, factor * usual)
 

@@ -21,9 +21,9 @@ from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.process import running
-from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutBatchLabeler
+from dehusk.streams.worker.rollout.labeling import RolloutBatchLabeler
+from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
-from dehusk.streams.worker.rollout.shadow import Observations
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 from dehusk.streams.worker.steps.labeling import OpenLabeler, open_labeling
 from dehusk.streams.worker_settings import WorkerSettings
@@ -101,7 +101,7 @@ async def open_rollout(
         plans = Plans(await first_plan(settings, reader.state, may_be_away=may_be_away))
         resources.push_async_callback(plans.close)
         observations = Observations()
-        resources.push_async_callback(observations.shadow.close)
+        resources.push_async_callback(observations.close)
         steering = Steering(
             reader,
             plans,
@@ -116,12 +116,9 @@ async def open_rollout(
         producer = await resources.enter_async_context(open_producer(settings.kafka))
         reporting = Reporting(producer, ControlTopic(settings.kafka, topic), reader, steering)
         resources.push_async_callback(reporting.withdraw)
-        await resources.enter_async_context(running(steering.run, observations.shadow.run, reporting.run))
-        background = BackgroundCalls()
-        resources.push_async_callback(background.close)
-        labeler = RolloutBatchLabeler(
-            plans, partial(open_labeling, settings), dependency, observations, background
-        )
+        comparing = [each.run for each in observations.comparing.values()]
+        await resources.enter_async_context(running(steering.run, reporting.run, *comparing))
+        labeler = RolloutBatchLabeler(plans, partial(open_labeling, settings), dependency, observations)
         beside = (reporting.dependency, reader.following.dependency)
         yield OpenLabeler(
             labeler,

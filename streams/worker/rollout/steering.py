@@ -7,16 +7,28 @@ from contextlib import suppress
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import (
+    CANARY,
+    PROMOTED,
+    SHADOW,
+    TRIALS,
+    Comparison,
+    Figures,
+    Rollout,
+    Scope,
+    WorkerReport,
+    total,
+    total_figures,
+)
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.transitions import describe_versions, without_version
-from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge, judge_shadow
+from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.rollout.observing import Observations, pair_of
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans, name_of
-from dehusk.streams.worker.rollout.shadow import Observations
 
 _log = logging.getLogger(__name__)
 JUDGE_SECONDS = 1.0
@@ -43,6 +55,16 @@ class StateReader:
     def state(self) -> Rollout | None:
         """Current state; None where there is no roll-out."""
         return self._control.states.get(self.scope)
+
+    def others(self, own: WorkerReport) -> list[WorkerReport]:
+        """Return the last reports of the group's other workers that label by the same versions and state."""
+        return [
+            report
+            for key, (report, _) in self._control.reports.items()
+            if key.scope == self.scope
+            and key.worker != own.worker
+            and (report.revision, report.versions) == (own.revision, own.versions)
+        ]
 
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""
@@ -133,6 +155,11 @@ class Steering:
             refused=dict(self.refused),
             figures=dict(self._observations.figures.by_version),
             comparison=self._observations.shadow.comparison if plan.shadow else None,
+            trials={
+                trial: self._observations.comparing[trial].comparison
+                for trial, is_tried in ((CANARY, plan.canary), (PROMOTED, plan.before))
+                if is_tried
+            },
         )
 
     async def _plan(self, before: Plan, state: Rollout | None) -> Plan | None:
@@ -174,12 +201,12 @@ class Steering:
         return versions.get(version)
 
     def _restart(self, before: Plan, plan: Plan) -> None:
-        """Restart the figures if the versions change; those of the previous version stay for comparison."""
+        """Restart the figures if the versions change; those of the previous version stay for its timeout."""
         kept = [plan.before.version] if plan.before else []
         if _labeling_versions(before) != _labeling_versions(plan):
             self._observations.figures.restart(kept)
-        if _compared_versions(before) != _compared_versions(plan):
-            self._observations.shadow.restart()
+        compared, compared_before = _compared_versions(plan), _compared_versions(before)
+        self._observations.restart(trial for trial in TRIALS if compared[trial] != compared_before[trial])
 
     async def _judge(self) -> None:
         plan = self._plans.current
@@ -191,23 +218,24 @@ class Steering:
                 return
 
     def _verdicts(self, plan: Plan, state: Rollout) -> list[tuple[str, Verdict | None]]:
-        """Return the verdict on each version on trial."""
-        limits, figures = state.limits, self._observations.figures.of
+        """Return the verdict on each version on trial, by what all workers of the group have seen of it."""
+        versions = {
+            trial: pair.tried.version for trial in TRIALS if (pair := pair_of(plan, trial)) is not None
+        }
+        if not versions:
+            return []
+        own = self.report()
+        reports = [own, *self._reader.others(own)]
+        figures = total_figures(reports)
         verdicts: list[tuple[str, Verdict | None]] = []
-        serving = plan.serving.version
-        if plan.canary is not None:
-            verdicts.append(
-                (plan.canary.version, judge(limits, figures(plan.canary.version), figures(serving)))
-            )
-        if plan.shadow is not None:
-            verdicts.append((plan.shadow.version, judge_shadow(limits, self._observations.shadow.comparison)))
-        if plan.trusted is not None:
-            before = figures(plan.trusted.version)
-            verdicts.append((serving, judge(limits, figures(serving), before, at_once=False)))
+        for trial, version in versions.items():
+            compared = total(report.compared(trial) for report in reports) or Comparison()
+            seen = compared.shadow if trial == SHADOW else figures.get(version, Figures())
+            verdicts.append((version, judge(trial, state.limits, seen, compared)))
         return verdicts
 
     async def _take_back(self, state: Rollout, version: str, verdict: Verdict) -> None:
-        """Take a version back for all workers; the verdict of one worker is enough."""
+        """Take a version back for all workers."""
         reason = f"version {version} taken back, {verdict}"
         changed = without_version(state, version, self.worker, reason)
         if changed is None:
@@ -229,9 +257,14 @@ def _labeling_versions(plan: Plan) -> tuple[str | None, ...]:
     return plan.serving.version, name_of(plan.canary)
 
 
-def _compared_versions(plan: Plan) -> tuple[str | None, ...]:
-    """Return the versions that are compared."""
-    return plan.serving.version, name_of(plan.shadow)
+def _compared_versions(plan: Plan) -> dict[str, tuple[str | None, str | None]]:
+    """Return the version on trial and the trusted one of each trial."""
+    serving = plan.serving.version
+    return {
+        SHADOW: (name_of(plan.shadow), serving),
+        CANARY: (name_of(plan.canary), serving),
+        PROMOTED: (serving, name_of(plan.before)),
+    }
 
 
 def _describe(plan: Plan) -> str:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import (
+    CANARY,
     MAX_EXAMPLES,
+    PROMOTED,
+    SHADOW,
     Change,
     Comparison,
     Example,
@@ -21,9 +24,12 @@ from dehusk.schemas.rollout import (
     Part,
     Rollout,
     WorkerReport,
+    bound,
     bucket_of,
+    bucket_of_ratio,
     is_version,
     total,
+    total_figures,
 )
 from tests import first_release
 
@@ -129,15 +135,35 @@ def test_versions_are_numbers(name: str, *, is_one: bool) -> None:
     assert is_version(name) == is_one
 
 
-FIGURES = Figures(pages=10, errors=1, rejected=2, words=100, kept=40, calls={-8: 3, 0: 1})
+FIGURES = Figures(pages=10, errors=1, rejected=1, words=100, kept=40, calls={-8: 3, 0: 1}, late=1)
 EXAMPLE = Example("https://example.org/", "Read more", 0.2, 0.9)
-COMPARISON = Comparison(FIGURES, FIGURES, blocks=50, differing=5, missed=1, examples=(EXAMPLE,))
-REPORT = WorkerReport("host-1", 3, "7", "8", None, {"9": "not served"}, {"7": FIGURES}, COMPARISON)
+COMPARISON = Comparison(
+    FIGURES,
+    FIGURES,
+    blocks=50,
+    differing=5,
+    missed=1,
+    examples=(EXAMPLE,),
+    pages=7,
+    differing_pages=3,
+    added=2,
+    words=100,
+    kept_by_both=40,
+    added_words=10,
+    removed_words=6,
+    kept_ratios={-1: 2, 0: 5},
+    dropped_ratios={1: 2, 0: 5},
+    slowdowns={0: 4},
+)
+REPORT = WorkerReport(
+    "host-1", 3, "7", "8", None, {"9": "not served"}, {"7": FIGURES}, COMPARISON, {"canary": COMPARISON}
+)
 
 
 def test_figures_add_up() -> None:
     both = FIGURES + replace(FIGURES, calls={-8: 1, 4: 2})
-    assert both == Figures(20, 2, 4, 200, 80, {-8: 4, 0: 1, 4: 2})
+    assert both == Figures(20, 2, 2, 200, 80, {-8: 4, 0: 1, 4: 2}, 2)
+    assert total_figures([REPORT, REPORT]) == {"7": FIGURES + FIGURES}
     assert (FIGURES.labeled, FIGURES.kept_share, Figures().kept_share) == (7, 0.4, 0.0)
 
 
@@ -162,8 +188,31 @@ def test_comparisons_add_up_to_a_few_examples() -> None:
     assert [example.url for example in both.examples] == [
         str(number) for number in range(20 - MAX_EXAMPLES, 20)
     ]
-    assert both.disagreement == 0.1
+    assert (both.pages, both.differing_pages, both.added, both.removed) == (140, 60, 40, 60)
+    assert (both.words, both.kept_by_both, both.added_words, both.removed_words) == (2000, 800, 200, 120)
+    assert (both.kept_ratios, both.dropped_ratios) == ({-1: 40, 0: 100}, {1: 40, 0: 100})
+    assert (both.slowdowns, both.calls, both.disagreement) == ({0: 80}, 80, 0.1)
+    assert both.f1 == pytest.approx(2 * 40 / (50 + 46))
     assert total([None]) is None
+
+
+def test_versions_that_keep_nothing_agree() -> None:
+    assert Comparison().f1 == 1.0
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 0.05, 0.5, 1.0, 1.9, 700.0])
+def test_ratios_are_known_to_a_tenth(ratio: float) -> None:
+    known = bound(bucket_of_ratio(ratio))
+    assert known == pytest.approx(max(ratio, 1e-6), rel=0.1)
+    assert bucket_of_ratio(1 / max(ratio, 1e-6)) == -bucket_of_ratio(ratio)
+
+
+def test_a_report_has_the_comparison_of_each_trial() -> None:
+    assert (REPORT.compared(SHADOW), REPORT.compared(CANARY), REPORT.compared(PROMOTED)) == (
+        COMPARISON,
+        COMPARISON,
+        None,
+    )
 
 
 @pytest.mark.parametrize("report", [REPORT, WorkerReport("host-1", 0, "")])
@@ -173,7 +222,8 @@ def test_a_report_is_read_as_it_was_written(report: WorkerReport) -> None:
 
 
 def test_reports_of_the_first_release_are_read_and_it_reads_those_of_today() -> None:
-    first = WorkerReport("host-1", 1, "7", figures={"7": FIGURES})
+    figures = replace(FIGURES, rejected=2, late=0)
+    first = WorkerReport("host-1", 1, "7", figures={"7": figures})
     assert WorkerReport.decode(first_release.REPORT) == first
     assert WorkerReport.decode(b'{"worker":"host-1","revision":1,"serving":"7"}') == replace(
         first, figures={}

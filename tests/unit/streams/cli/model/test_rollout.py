@@ -199,8 +199,25 @@ def test_a_canary_needs_to_know_what_serves(cluster: Cluster, workers, said: str
 def seen() -> WorkerReport:
     figures = Figures(pages=10, words=100, kept=40, calls={-8: 4})
     example = Example("https://example.org/\x1b", "Read more", 0.9, 0.1)
-    comparison = Comparison(figures, figures, blocks=50, differing=5, missed=2, examples=(example,))
-    return replace(REPORT, shadow="8", refused={"9": "no such version"}, comparison=comparison)
+    comparison = Comparison(
+        figures,
+        figures,
+        blocks=50,
+        differing=5,
+        missed=2,
+        examples=(example,),
+        pages=10,
+        differing_pages=4,
+        added=1,
+        words=100,
+        kept_by_both=36,
+        added_words=2,
+        removed_words=4,
+        slowdowns={-4: 2, 0: 6, 4: 2},
+    )
+    trials = {"canary": comparison}
+    refused = {"9": "no such version"}
+    return replace(REPORT, shadow="8", refused=refused, comparison=comparison, trials=trials)
 
 
 def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
@@ -208,8 +225,10 @@ def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
     shown = cluster.run("status", "dehusk").stdout
     assert shown.startswith("model dehusk in group news: version 7\nrevision 1, ")
     assert "worker host-1, revision 1: serving 7, shadow 8; not 9: no such version" in shown
-    assert "7\t6\t0\t0\t50.0%\t250 ms\t250 ms" in shown
-    assert shown.endswith("10.00% of 50 blocks on 10 pages decided otherwise; 2 pages not compared\n")
+    assert "7\t6\t0\t0\t0\t50.0%\t250 ms\t250 ms" in shown
+    for trial in ("shadow", "canary"):
+        line = "10.00% of 50 blocks on 10 pages decided otherwise; 2 pages not compared"
+        assert f"\n{trial}: {line}\n" in shown
 
 
 def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) -> None:
@@ -217,8 +236,12 @@ def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) ->
     words = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control")
     shown = cluster.run(*words).stdout
     assert "model dehusk in group news: version 7\n" in shown
-    assert "labels\t10\t0\t0\t40.0%" in shown
-    assert "shadow\t10\t0\t0\t40.0%" in shown
+    assert "labels\t10\t0\t0\t0\t40.0%" in shown
+    assert "shadow\t10\t0\t0\t0\t40.0%" in shown
+    assert "it keeps 2.00% of the blocks more, and 8.00% less, on 40.0% of the pages\n" in shown
+    assert "it keeps 2.00% of the words more, and 4.00% less: F1 92.3% beside the trusted version\n" in shown
+    assert "it takes 1.00 times as long, 0.50 to 2.00 in eight of ten of 10 timed calls\n" in shown
+    assert "trusted\t10\t" in shown
     assert "0.90 -> 0.10  https://example.org/\\x1b\n    Read more" in shown
     told = orjson.loads(cluster.run(*words, "--json").stdout)["rollout"]
     assert (told["state"]["serving"], told["figures"]["7"]["pages"]) == ("7", 6)
@@ -230,6 +253,7 @@ def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:
     shown = orjson.loads(cluster.run("status", "dehusk", "--json").stdout)
     assert (shown["state"]["serving"], shown["figures"]["7"]["pages"]) == ("7", 6)
     assert (shown["comparison"]["disagreement"], len(shown["comparison"]["examples"])) == (0.1, 1)
+    assert (shown["trials"]["canary"]["added"], shown["trials"]["canary"]["removed"]) == (1, 4)
     assert shown["workers"][1]["refused"] == {"9": "no such version"}
 
 

@@ -1,14 +1,15 @@
-"""Versions that answer what the test says."""
+"""Versions that answer what the test says, and the comparison of one with another."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, LateError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
+from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import OpenVersion
 
 
@@ -19,7 +20,7 @@ class Model:
     version: str
     probability: float = 0.9
     fault: str = ""
-    """`nan`, `away`, `refused`, `lacks` or nothing."""
+    """`nan`, `away`, `late`, `refused`, `lacks` or nothing."""
     asked: int = 0
     closed: bool = False
     once: list[str] = field(default_factory=list)
@@ -31,6 +32,8 @@ class Model:
         fault = self.once.pop(0) if self.once else self.fault
         if fault == "away":
             raise UnavailableError(f"version {self.version} is away")
+        if fault == "late":
+            raise LateError(f"version {self.version} takes long")
         if fault == "refused":
             raise ConfigurationError(f"version {self.version} is not served")
         if fault == "lacks":
@@ -54,3 +57,18 @@ class Model:
 def models() -> dict[str, Model]:
     """Versions 7, 8 and 9, which label."""
     return {version: Model(version) for version in ("7", "8", "9")}
+
+
+Compare = Callable[[Observations], Awaitable[None]]
+
+
+@pytest.fixture
+def finish_comparing() -> Compare:
+    """Waits until all batches that were offered are compared."""
+
+    async def finish(observations: Observations) -> None:
+        for each in observations.comparing.values():
+            while not each._waiting.empty():
+                await each.compare_next()
+
+    return finish

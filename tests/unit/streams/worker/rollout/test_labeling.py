@@ -10,15 +10,16 @@ from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Prediction
+from dehusk.schemas.rollout import CANARY as CANARY_TRIAL
 from dehusk.schemas.rollout import Figures, Limits, Part, Rollout, bucket_of
 from dehusk.streams.availability import Dependency
 from dehusk.streams.preparation.batch import BatchAnswers, LabelingPolicy
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from dehusk.streams.worker.rollout import labeling as rollout_labeling
-from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutBatchLabeler
+from dehusk.streams.worker.rollout.labeling import RolloutBatchLabeler
+from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import Plan, Plans, is_of_share
-from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations
 from dehusk.streams.worker.steps.labeling import DegradingLabeling, WaitingLabeling
 from tests.settling import settle
 
@@ -33,28 +34,21 @@ class Steps:
 
     def __init__(self, plan: Plan, *, rules: bool = False, trusted: LabelingPolicy | None = None) -> None:
         self.plans = Plans(plan)
-        self.figures = FiguresByVersion()
+        self.observations = Observations()
+        self.figures = self.observations.figures
         self.dependency = Dependency("triton", "")
         opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
-        self.background = BackgroundCalls()
         self.labeling = RolloutBatchLabeler(
             self.plans,
             opened if trusted is None else lambda *_: trusted,
             self.dependency,
-            Observations(self.figures),
-            self.background,
+            self.observations,
         )
 
     async def label(self, pages: list[PackedPage]) -> BatchAnswers:
         """The labels of a batch that begins now."""
         async with self.labeling.begin() as batch:
             return await batch.label(pages)
-
-
-async def finish_background() -> None:
-    """Wait for the calls that labeling has left in the background."""
-    calls = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*calls, return_exceptions=True)
 
 
 def _degrading(rules, labeler, dependency):
@@ -70,7 +64,10 @@ def plan(models, state: Rollout) -> Plan:
 @pytest.fixture
 def pages(page: PackedPage) -> list[PackedPage]:
     """A page of each site."""
-    return [replace(page, identity=replace(page.identity, site=site)) for site in SITES]
+    return [
+        replace(page, identity=replace(page.identity, site=site), encoded=replace(page.encoded))
+        for site in SITES
+    ]
 
 
 def versions(labeled: BatchAnswers) -> list[str]:
@@ -111,16 +108,19 @@ async def test_a_batch_may_be_the_canarys_alone_or_have_none_of_its_pages(models
     assert versions(await steps.label(own or pages[:0])) == ["8"] * len(own)
 
 
-@pytest.mark.parametrize("fault", ["nan", "away", "refused"])
-async def test_what_a_canary_does_not_label_the_serving_version_does(models, pages, fault) -> None:
+@pytest.mark.parametrize("fault", ["nan", "away", "refused", "late"])
+async def test_what_a_canary_does_not_label_the_serving_version_does(
+    models, pages, fault, finish_comparing
+) -> None:
     models["8"].fault = fault
     steps = Steps(plan(models, CANARY))
     labeled = await steps.label(pages)
     assert (versions(labeled), labeled.degraded) == (["7"] * len(pages), False)
-    await finish_background()
+    await finish_comparing(steps.observations)
     count, seen = EXPECTED.count("8"), steps.figures.of("8")
     assert (seen.pages, seen.labeled) == (count, 0)
-    assert (seen.rejected, seen.errors) == ((count, 0) if fault == "nan" else (0, count))
+    failed = {"nan": seen.rejected, "late": seen.late}.get(fault, seen.errors)
+    assert (failed, seen.rejected + seen.late + seen.errors) == (count, count)
 
 
 async def test_pages_that_lack_what_a_canary_reads_are_not_its_fault(models, pages) -> None:
@@ -133,12 +133,14 @@ async def test_pages_that_lack_what_a_canary_reads_are_not_its_fault(models, pag
     assert steps.figures.of("8").labeled == EXPECTED.count("8")
 
 
-async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(models, pages) -> None:
+async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(
+    models, pages, finish_comparing
+) -> None:
     models["8"].once, models["7"].once = ["away"], ["away", "away"]
     steps = Steps(plan(models, CANARY))
     labeled = await steps.label(pages)
     assert not any(isinstance(answer, Broken) for answer in labeled.answers)
-    await finish_background()
+    await finish_comparing(steps.observations)
     seen = steps.figures.of("8")
     assert (seen.errors, seen.rejected, seen.pages) == (0, 0, EXPECTED.count("8"))
 
@@ -157,13 +159,13 @@ def late(models, monkeypatch) -> asyncio.Event:
     return answered
 
 
-async def test_pages_do_not_wait_for_a_canary_that_takes_long(models, pages, late) -> None:
+async def test_pages_do_not_wait_for_a_canary_that_takes_long(models, pages, late, finish_comparing) -> None:
     steps = Steps(plan(models, CANARY))
     for _ in range(4):
         assert versions(await steps.label(pages)) == ["7"] * len(pages)
     assert steps.figures.of("8").pages == 0
     late.set()
-    await finish_background()
+    await finish_comparing(steps.observations)
     seen = steps.figures.of("8")
     assert (seen.errors, seen.labeled) == (0, 2 * EXPECTED.count("8"))
 
@@ -178,15 +180,16 @@ async def test_where_the_serving_version_takes_long_pages_wait_longer(models, pa
 
 
 async def test_what_is_asked_in_the_background_of_a_version_that_is_gone_is_not_counted(
-    models, pages, late
+    models, pages, late, finish_comparing
 ) -> None:
     steps = Steps(plan(models, CANARY))
     await steps.label(pages)
     await steps.plans.replace(Plan(steps.plans.current.serving, START))
     steps.figures.restart(())
+    steps.observations.restart([CANARY_TRIAL])
     assert not models["8"].closed
     late.set()
-    await finish_background()
+    await finish_comparing(steps.observations)
     assert steps.figures.of("8") == Figures()
     assert models["8"].closed
 
@@ -194,7 +197,7 @@ async def test_what_is_asked_in_the_background_of_a_version_that_is_gone_is_not_
 async def test_what_is_asked_in_the_background_ends_with_the_worker(models, pages, late) -> None:
     steps = Steps(plan(models, CANARY))
     await steps.label(pages)
-    await steps.background.close()
+    await steps.observations.close()
     await steps.plans.close()
     assert not late.is_set()
     assert (steps.figures.of("8").pages, models["8"].closed) == (0, True)

@@ -13,9 +13,9 @@ from dehusk.streams.rollout.control import ControlKey, ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.opening import Reporting
 from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations, Shadow
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 
 SCOPE = Scope("m", "group")
@@ -49,7 +49,7 @@ async def never(*_given: object) -> None:
 
 class Worker:
     def __init__(self, plan: Plan) -> None:
-        self.producer, self.figures, self.shadow = Producer(), FiguresByVersion(), Shadow()
+        self.producer, self.observations = Producer(), Observations()
         self.metrics = Metrics(CollectorRegistry(), ())
         self.reader = StateReader(KafkaSettings(), "control", SCOPE)
         self.steering = Steering(
@@ -58,7 +58,7 @@ class Worker:
             never,
             never,
             worker="w1",
-            observations=Observations(self.figures, self.shadow),
+            observations=self.observations,
             metrics=self.metrics,
         )
         self.steering.revision, self.steering.refused = 3, {"6": "gone"}
@@ -78,10 +78,12 @@ def worker(models) -> Worker:
 
 
 def test_a_report_has_what_is_labeled_with_and_seen(worker: Worker) -> None:
-    worker.figures.add("8", Figures(pages=3))
-    worker.shadow.comparison = Comparison(blocks=5)
+    worker.observations.figures.add("8", Figures(pages=3))
+    worker.observations.shadow.comparison = Comparison(blocks=5)
+    worker.observations.comparing["canary"].comparison = Comparison(blocks=6)
+    figures, shadow, trials = {"8": Figures(pages=3)}, Comparison(blocks=5), {"canary": Comparison(blocks=6)}
     assert worker.steering.report() == WorkerReport(
-        "w1", 3, "7", "8", "9", {"6": "gone"}, {"8": Figures(pages=3)}, Comparison(blocks=5)
+        "w1", 3, "7", "8", "9", {"6": "gone"}, figures, shadow, trials
     )
 
 

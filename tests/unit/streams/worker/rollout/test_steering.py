@@ -9,20 +9,31 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Comparison, Figures, Limits, Part, Rollout, Scope
-from dehusk.streams.rollout.control import state_record
+from dehusk.schemas.rollout import CANARY as CANARY_TRIAL
+from dehusk.schemas.rollout import (
+    PROMOTED,
+    SHADOW,
+    Comparison,
+    Figures,
+    Limits,
+    Part,
+    Rollout,
+    Scope,
+    WorkerReport,
+)
+from dehusk.streams.rollout.control import ControlKey, state_record
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout import steering as module
+from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans
-from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations, Shadow
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 
 SCOPE = Scope("m", "group")
 START = promote(first_state("7", "me"), "7", "me")
 CANARY = with_canary(START, Part("8", 0.5), "me")
-PROMOTED = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=86_400))
+ON_PROBATION = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=86_400))
 
 
 class Worker:
@@ -35,7 +46,8 @@ class Worker:
         self.refusal: Exception | None = None
         self.reader = StateReader(KafkaSettings(), "control", SCOPE)
         self.plans = Plans(Plan(models["7"].opened()))
-        self.figures, self.shadow = FiguresByVersion(), Shadow()
+        self.observations = Observations()
+        self.figures, self.comparing = self.observations.figures, self.observations.comparing
         self.metrics = Metrics(CollectorRegistry(), ())
         self.steering = Steering(
             self.reader,
@@ -43,7 +55,7 @@ class Worker:
             self.open,
             self.change,
             worker="w1",
-            observations=Observations(self.figures, self.shadow),
+            observations=self.observations,
             metrics=self.metrics,
         )
 
@@ -67,6 +79,12 @@ class Worker:
         """Have the topic say it."""
         record = state_record(SCOPE, state)
         self.reader.following._handle(Message(record.key, record.value), 0)
+
+    def hear(self, *reports: WorkerReport) -> None:
+        """Have the topic say what other workers report."""
+        for report in reports:
+            key = ControlKey(SCOPE, report.worker).encode()
+            self.reader.following._handle(Message(key, report.encode()), 0)
 
     async def follow(self, *states: Rollout) -> tuple[str | None, ...]:
         """The versions that serve, back it, canary and shadow, once states are followed."""
@@ -154,9 +172,9 @@ async def test_a_version_before_that_does_not_answer_is_tried_again(worker: Work
     await worker.follow(START)
     worker.models["7"].fault = "away"
     await worker.plans.replace(Plan(worker.models["8"].opened()))
-    assert await worker.follow(PROMOTED) == ("8", None, None, None)
+    assert await worker.follow(ON_PROBATION) == ("8", None, None, None)
     worker.models["7"].fault = ""
-    await worker.steering.adopt(PROMOTED)
+    await worker.steering.adopt(ON_PROBATION)
     assert worker.plans.current.before is not None
 
 
@@ -187,19 +205,39 @@ async def test_a_canary_beyond_a_limit_is_taken_back_once(worker: Worker) -> Non
 
 async def test_a_shadow_beyond_a_limit_is_taken_back(worker: Worker) -> None:
     await worker.follow(START, with_shadow(START, Part("8", 1.0), "me"))
-    worker.shadow.comparison = Comparison(shadow=BAD)
+    worker.comparing[SHADOW].comparison = Comparison(shadow=BAD)
     assert (await judged(worker)).shadow is None
 
 
-async def test_a_promoted_version_beyond_a_limit_makes_room_for_the_one_before(worker: Worker) -> None:
-    await worker.follow(START)
-    usual = Figures(pages=500, words=1000, kept=500)
-    worker.figures.add("7", usual)
-    await worker.follow(promote(START, "8", "me"))
-    assert worker.figures.by_version == {"7": usual}
-    worker.figures.add("8", replace(usual, kept=10))
+KEEPS_ALL = Comparison(pages=120, words=1000, kept_by_both=700, added_words=300)
+"""Comparison of a version that keeps everything, on fewer pages than the limit asks for."""
+
+
+@pytest.mark.parametrize(
+    ("states", "trial"), [((START, CANARY), CANARY_TRIAL), ((START, promote(START, "8", "me")), PROMOTED)]
+)
+async def test_a_version_is_judged_by_what_the_whole_group_has_seen(
+    worker: Worker, states: tuple[Rollout, ...], trial: str
+) -> None:
+    await worker.follow(*states)
+    worker.comparing[trial].comparison = KEEPS_ALL
+    await worker.steering._judge()
+    assert worker.written == []
+    seen = replace(worker.steering.report(), worker="w2")
+    worker.hear(replace(seen, worker="w3", revision=1), replace(seen, worker="w4", serving="6"))
+    worker.hear(replace(seen, worker="w1"))
+    await worker.steering._judge()
+    assert worker.written == []
+    worker.hear(seen)
     taken = await judged(worker)
-    assert (taken.serving, worker.rollbacks()) == ("7", {"kept-text": 1})
+    assert (taken.serving, taken.canary, worker.rollbacks()) == ("7", None, {"kept-text": 1})
+
+
+async def test_failures_of_a_version_are_counted_over_the_group(worker: Worker) -> None:
+    await worker.follow(START, CANARY)
+    worker.figures.add("8", Figures(pages=10, rejected=3))
+    worker.hear(replace(worker.steering.report(), worker="w2"))
+    assert "no-probabilities: 6 of 20 pages" in (await judged(worker)).change.reason
 
 
 async def test_figures_begin_anew_with_another_canary_but_not_with_a_larger_share(worker: Worker) -> None:
