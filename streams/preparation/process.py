@@ -23,6 +23,7 @@ from typing import Any
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.streams.heap import release_free_memory
 from dehusk.streams.preparation.context import IsolatedContext
 from dehusk.streams.preparation.signals import blocked
 from dehusk.streams.settings import KIB, MIB, PageLimits
@@ -30,6 +31,8 @@ from dehusk.streams.settings import KIB, MIB, PageLimits
 _PRELOADED = [__name__, "dehusk.streams.sources.registry", "dehusk.streams.preparation.pool"]
 _RETIREMENT_BYTES = 80 * MIB
 """Memory from which on a process is replaced: memory of a huge page is hardly returned to the system."""
+_GROWTH_BYTES = 16 * MIB
+"""Growth of a process from which it returns free memory after its tasks; typical pages take less."""
 _MAX_ANSWER_BYTES = 4 * MIB
 """Bytes of the largest answer to a task that has the ordinary share of memory."""
 _OUT_OF_MEMORY = 71
@@ -246,6 +249,8 @@ class _Server:
         self._work = work
         self._seconds = limits.seconds
         held = _held_memory()
+        self._resident = _resident_memory()
+        """Memory that it kept when it last returned some."""
         self._memory_limits = {False: held + limits.ordinary_bytes, True: held + limits.large_bytes}
         self._limit_memory(large=False)
 
@@ -266,6 +271,10 @@ class _Server:
             if is_last:
                 break
         self._limit_memory(large=False)
+        del tasks, task, answer
+        if _resident_memory() > self._resident + _GROWTH_BYTES:
+            release_free_memory()
+            self._resident = _resident_memory()
 
     def _limit_memory(self, *, large: bool) -> None:
         """Limit the memory of the process to that of ordinary tasks, or of a large one."""
@@ -302,7 +311,17 @@ def _lacks_memory(result: object) -> bool:
 
 def _held_memory() -> int:
     """Return the data size of this process in bytes, as the kernel counts it for RLIMIT_DATA."""
-    pages = int(Path("/proc/self/statm").read_text().split()[5]) if sys.platform == "linux" else 0
+    return _statm(5)
+
+
+def _resident_memory() -> int:
+    """Return the memory of this process in bytes, with what it shares with others."""
+    return _statm(1)
+
+
+def _statm(field: int) -> int:
+    """Return a field of the kernel's in bytes; 0 where there is none."""
+    pages = int(Path("/proc/self/statm").read_text().split()[field]) if sys.platform == "linux" else 0
     return pages * resource.getpagesize()
 
 

@@ -1,16 +1,14 @@
-"""Process of a worker: exit statuses, shutdown by a signal, loops, watchdog and memory.
+"""Process of a worker: exit statuses, shutdown by a signal, loops and watchdog.
 
 SIGTERM or SIGINT stops a worker within its grace period, whatever hangs. However it ends, messages in flight
 are not committed, and Kafka delivers them again.
 """
 
 import asyncio
-import ctypes
 import faulthandler
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -18,7 +16,6 @@ from contextlib import asynccontextmanager
 from typing import NoReturn
 
 from dehusk.streams.kafka.errors import UnreadableBatch
-from dehusk.streams.settings import MIB
 
 STOPPED = 0
 """Exit status of a worker that was told to stop."""
@@ -32,14 +29,6 @@ _log = logging.getLogger(__name__)
 _ASK_SECONDS = 1.0
 _END_SECONDS = 5.0
 _CHECK_SECONDS = 1.0
-_RELEASE_SECONDS = 1.0
-_MANY_BYTES = 4 * MIB
-"""Bytes within two intervals of `_RELEASE_SECONDS` from which free memory is returned."""
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
-_MALLOC_OPTIONS = {-1: 64 * MIB, -3: 4 * MIB, -8: 2}
-"""Options of glibc's `mallopt`: M_TRIM_THRESHOLD, the free bytes that may stay at the end of the heap;
-M_MMAP_THRESHOLD, the size from which memory lies outside the heap and is returned at once; M_ARENA_MAX, the
-number of heaps."""
 
 
 def end_process(status: int) -> NoReturn:
@@ -196,46 +185,3 @@ class Watchdog:
         if now - self._last_progress > self._seconds:
             return f"a batch, or a rebalance, has taken {self._work_age():.0f} s"
         return None
-
-
-def configure_malloc() -> None:
-    """Keep huge messages out of the heap, which hardly returns freed memory."""
-    if _LIBC is not None and hasattr(_LIBC, "mallopt"):
-        for option, value in _MALLOC_OPTIONS.items():
-            _LIBC.mallopt(option, value)
-
-
-class Heap:
-    """Heap of this process, whose free memory is returned once much has been processed.
-
-    Pages of some hundred kB to some MB leave gaps between what is kept, and the heap grows by them.
-    """
-
-    def __init__(self) -> None:
-        self._bytes = 0
-        """Bytes since the end of the last interval."""
-        self._bytes_before = 0
-        """Bytes in the last interval."""
-
-    def note(self, size: int) -> None:
-        """Note that so many bytes were processed; they are freed some time later, once they are delivered."""
-        self._bytes += size
-
-    async def run(self) -> None:
-        """Return free memory at most once a second, until cancelled."""
-        while True:
-            await asyncio.sleep(_RELEASE_SECONDS)
-            if self.end_interval():
-                await asyncio.to_thread(release_free_memory)
-
-    def end_interval(self) -> bool:
-        """End an interval; return True if many bytes were processed in it and the one before."""
-        many = self._bytes + self._bytes_before >= _MANY_BYTES
-        self._bytes, self._bytes_before = 0, self._bytes
-        return many
-
-
-def release_free_memory() -> None:
-    """Return free memory within the heap to the system, e.g. after a huge message."""
-    if _LIBC is not None and hasattr(_LIBC, "malloc_trim"):
-        _LIBC.malloc_trim(0)

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from dehusk.schemas.errors import ConfigurationError, DehuskError
 from dehusk.streams.availability import Dependency, describe_unavailable, watch
+from dehusk.streams.heap import configure_malloc
 from dehusk.streams.kafka.rights import Operation, Right
 from dehusk.streams.monitoring.group import Group
 from dehusk.streams.preparation.pool import open_pool, open_steps
@@ -53,7 +54,6 @@ from dehusk.streams.worker.process import (
     Loop,
     Shutdown,
     Watchdog,
-    configure_malloc,
     running,
     stop_with_kafka,
 )

@@ -10,6 +10,7 @@ from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
 from dehusk.schemas.pages import Message, Prediction
 from dehusk.schemas.sites import SiteStatistics
 from dehusk.streams.availability import Dependency, ask_if_there
+from dehusk.streams.heap import Heap, release_free_memory
 from dehusk.streams.preparation.batch import (
     BatchCleaner,
     Extract,
@@ -27,7 +28,6 @@ from dehusk.streams.sites.store import SiteStatisticsStore, observe
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker.monitoring.metrics import Metrics, StepTimes
-from dehusk.streams.worker.process import Heap, release_free_memory
 from dehusk.streams.worker.results import (
     UNTRACED,
     UNTRACED_MESSAGE,

@@ -5,6 +5,7 @@ import ctypes
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -37,6 +38,10 @@ def steps() -> Work:
     return open_steps(lambda: Html(16 * MIB), 100_000, Writing())
 
 
+_kept: list[bytes] = []
+"""Small parts of the memory that a message took."""
+
+
 def _work(task: PrepareTask) -> Outcomes:  # noqa: C901, PLR0912 so much can happen
     message = task.message
     match message.value:
@@ -58,6 +63,9 @@ def _work(task: PrepareTask) -> Outcomes:  # noqa: C901, PLR0912 so much can hap
             os._exit(3)
         case b"swell":
             bytearray(100 * MIB)
+        case b"leave gaps":
+            pieces = [b"a" * 20_000 + b"%d" % number for number in range(1200)]
+            _kept.extend([*pieces[::100], pieces[-1]])
         case b"swell too much":
             bytearray(300 * MIB)
         case b"refuse for want of memory":
@@ -227,6 +235,16 @@ async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: Prep
         assert told([await pool.prepare_alone(*messages("swell"))]) == ["swell"]
     assert told(await pool.prepare(messages("b"))) == ["b"]
     assert not swollen & {child.pid for child in children()}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc has malloc_trim")
+async def test_a_process_returns_the_memory_that_a_page_leaves_free(pool: PreparationPool) -> None:
+    before = {child: child.memory_info().rss for child in children()}
+    assert told(await pool.prepare(messages("leave gaps"))) == ["leave gaps"]
+    async with asyncio.timeout(30):
+        while any(child.memory_info().rss > held + 10 * MIB for child, held in before.items()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert told(await pool.prepare(messages("b"))) == ["b"]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import sys
 import psutil
 import pytest
 
+from dehusk.streams import heap as heap_module
+from dehusk.streams.heap import Heap
 from dehusk.streams.settings import MIB
-from dehusk.streams.worker import process
-from dehusk.streams.worker.process import Heap, running
+from dehusk.streams.worker.process import running
 
 
 def test_memory_is_returned_after_many_bytes_and_once_more_when_they_are_delivered() -> None:
@@ -41,7 +42,7 @@ def _leave_gaps() -> list[bytes]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc has malloc_trim")
 async def test_the_gaps_of_the_heap_are_returned_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_RELEASE_SECONDS", 0.01)
+    monkeypatch.setattr(heap_module, "_RELEASE_SECONDS", 0.01)
     own, heap = psutil.Process(), Heap()
     kept = _leave_gaps()
     held = own.memory_info().rss
