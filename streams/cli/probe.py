@@ -19,12 +19,13 @@ from dehusk.streams.cli.shared.page_options import source_options
 from dehusk.streams.cli.shared.service_options import (
     checked_topics,
     kafka_options,
+    membership_options,
     optional_topic_option,
     revisit_options,
     topic_option,
 )
 from dehusk.streams.cli.shared.terminal import plain_console, print_table
-from dehusk.streams.settings import SUGGESTED_PARTITIONS, KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.settings import SUGGESTED_PARTITIONS, Guarantee, KafkaSettings, PageLimits, TopicSettings
 from dehusk.streams.sources.warc import WarcPointer
 from dehusk.streams.wording import pluralize, printable, program, without_password
 
@@ -65,6 +66,7 @@ Examples:
 )
 @optional_topic_option("--unsure-topic", help="The topic for the worker's unsure documents, if wanted.")
 @revisit_options
+@membership_options
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
@@ -98,6 +100,11 @@ def command(
     unsure_topic: str | None,
     revisit_after: int,
     revisit_topic: str,
+    audit_topic: str | None,
+    monitoring_topic: str | None,
+    control_topic: str | None,
+    group: str,
+    delivery: Guarantee,
     sample: int,
     create: bool,
     partitions: int,
@@ -119,12 +126,13 @@ def command(
     from dehusk.streams.probe.topic import probe
 
     context = click.get_current_context()
+    others = (audit_topic, monitoring_topic, control_topic, unsure_topic)
     revisits = revisit_topic if revisit_after else None
-    written = TopicSettings(",".join(topics), output, dead_letters, revisits=revisits, unsure=unsure_topic)
-    attached = checked_topics(written)
+    attached = checked_topics(TopicSettings(",".join(topics), output, dead_letters, group, revisits, *others))
     limits = PageLimits(source_settings.max_bytes)
     created = asyncio.run(create_all_topics(kafka, attached, partitions, limits.max_bytes)) if create else ()
-    result = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
+    probing = probe(kafka, attached, source, source_settings, delivery, sample=sample, limits=limits)
+    result = asyncio.run(probing)
     creating = [create_command(kafka, missing) for missing in result.missing]
     granting = granting_commands(kafka, result.denied)
     fits = not result.reasons_against or _lacks_directory(context, result)

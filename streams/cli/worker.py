@@ -28,9 +28,9 @@ from dehusk.streams.cli.shared.page_options import (
 from dehusk.streams.cli.shared.service_options import (
     checked_topics,
     compression_option,
-    group_option,
     kafka_options,
     labeler_option,
+    membership_options,
     model_options,
     optional_topic_option,
     redis_options,
@@ -132,11 +132,6 @@ def _monitoring(
     help="The topic for messages that cannot be cleaned, each with the reason in its headers.",
 )
 @optional_topic_option(
-    "--audit-topic",
-    help="A topic for what became of each message, whether or not it gave a document: a record of some 400 "
-    "bytes, from which `dehusk why` answers. None by default.",
-)
-@optional_topic_option(
     "--unsure-topic",
     help="A topic for documents whose expected_f1 is below --unsure-below, which --output has, too: for a "
     "slower extractor or a person. None by default.",
@@ -149,18 +144,7 @@ def _monitoring(
     show_default=True,
     help="The expected_f1 below which documents go to --unsure-topic.",
 )
-@optional_topic_option(
-    "--monitoring-topic",
-    help="A topic on which the workers share their figures, so that the live page of each shows the whole "
-    "group, and `dehusk top` shows it in a terminal. None by default.",
-)
-@optional_topic_option(
-    "--control-topic",
-    help="The topic that says which versions of the model label which part of the crawl. `dehusk model` "
-    "writes to it, by default to dehusk-control, which `dehusk up` creates. None by default: then the newest "
-    "labels, or the one of --model-version.",
-)
-@group_option("The consumer group; a new name reads the topic from its beginning.")
+@membership_options
 @source_options
 @labeler_option(
     default="triton",
@@ -208,12 +192,6 @@ def _monitoring(
     "gains more.",
 )
 @page_limit_options("is a dead letter")
-@enum_option(
-    "--delivery",
-    default=_WORKER.delivery,
-    help="With exactly-once, results and offsets are written in transactions: readers of committed records "
-    "see each page once, whatever fails. It costs some throughput and latency.",
-)
 @seconds_option(
     "--session-seconds",
     least=1.0,

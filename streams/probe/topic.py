@@ -25,7 +25,7 @@ from dehusk.streams.probe.messages import (
     finding,
     open_prober,
 )
-from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.settings import Guarantee, KafkaSettings, PageLimits, TopicSettings
 from dehusk.streams.sources.registry import FORMATS, SourceSettings
 
 
@@ -84,6 +84,7 @@ async def probe(
     topics: TopicSettings,
     source: str,
     source_settings: SourceSettings,
+    delivery: Guarantee = Guarantee.AT_LEAST_ONCE,
     *,
     sample: int,
     limits: PageLimits,
@@ -102,7 +103,8 @@ async def probe(
             probed.append(await probe_message(pool, message, source if source in FORMATS else None))
     largest = max((message.bytes for message in probed), default=0)
     probed.sort(key=lambda message: (message.topic, message.partition, message.offset))
-    rights = worker_rights(topics, [topic.name for topic in found.inputs])
+    in_transactions = delivery is Guarantee.EXACTLY_ONCE
+    rights = worker_rights(topics, [topic.name for topic in found.inputs], in_transactions=in_transactions)
     denied = await find_missing_rights(kafka, rights)
     unknown = {right.name for right in denied}
     missing = [topic for topic in missing_topics(topics, found, largest) if topic.name not in unknown]

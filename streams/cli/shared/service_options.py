@@ -17,6 +17,7 @@ from dehusk.streams.cli.shared.options import (
     Option,
     Url,
     choice_option,
+    enum_option,
     gathered_options,
     seconds_option,
     was_typed,
@@ -26,6 +27,7 @@ from dehusk.streams.kafka.input_topics import input_topics
 from dehusk.streams.settings import (
     REVISIT_TOPIC,
     Compression,
+    Guarantee,
     KafkaSecurity,
     KafkaSettings,
     RedisSettings,
@@ -175,6 +177,34 @@ revisit_options = with_options(
     ),
 )
 """Options of second cleanings: `revisit_after` and `revisit_topic`."""
+
+
+membership_options = with_options(
+    optional_topic_option(
+        "--audit-topic",
+        help="A topic for what became of each message, whether or not it gave a document: a record of some "
+        "400 bytes, from which `dehusk why` answers. None by default.",
+    ),
+    optional_topic_option(
+        "--monitoring-topic",
+        help="A topic on which the workers share their figures, so that the live page of each shows the "
+        "whole group, and `dehusk top` shows it in a terminal. None by default.",
+    ),
+    optional_topic_option(
+        "--control-topic",
+        help="The topic that says which versions of the model label which part of the crawl. `dehusk model` "
+        "writes to it, by default to dehusk-control, which `dehusk up` creates. None by default: then the "
+        "newest labels, or the one of --model-version.",
+    ),
+    group_option("The consumer group; a new name reads the topic from its beginning."),
+    enum_option(
+        "--delivery",
+        default=Guarantee.AT_LEAST_ONCE,
+        help="With exactly-once, results and offsets are written in transactions: readers of committed "
+        "records see each page once, whatever fails. It costs some throughput and latency.",
+    ),
+)
+"""Options of a member of a group: `audit_topic`, `monitoring_topic`, `control_topic`, `group`, `delivery`."""
 
 
 def checked_topics(topics: TopicSettings) -> TopicSettings:

@@ -286,8 +286,8 @@ async def test_a_probe_tells_which_rights_a_worker_lacks(guarded: Bench, secured
     topics = guarded.topics
     await secured.allow("Read", "topic", topics.input)
     await secured.allow("Describe", "topic", topics.output)
-    own = ("--output", topics.output, "--dead-letters", topics.dead_letters, "--json")
     brokers = ("--brokers", secured.user.brokers)
+    own = ("--output", topics.output, "--dead-letters", topics.dead_letters, "--json")
     probed = orjson.loads((await asyncio.to_thread(run, ["probe", topics.input], *brokers, *own)).stdout)
     assert probed["create"] == []
     assert sorted(granted_by(" && ".join(probed["grant"]))) == [
@@ -295,6 +295,14 @@ async def test_a_probe_tells_which_rights_a_worker_lacks(guarded: Bench, secured
         ("Write", "topic", topics.output),
         ("Write", "topic", topics.dead_letters),
     ]
+    more = (
+        *("--group", topics.group, "--audit-topic", topics.audit, "--monitoring-topic", topics.monitoring),
+        *("--revisit-after", "5", "--revisit-topic", topics.revisits, "--delivery", "exactly-once"),
+    )
+    ended = await asyncio.to_thread(run, ["probe", topics.input], *brokers, *own, *more)
+    rights = {*rights_of(topics).values()} - {("Read", "topic", topics.input)}
+    rights.add(("Write", "transactional-id", f"{topics.group}/{topics.input}/"))
+    assert set(granted_by(" && ".join(orjson.loads(ended.stdout)["grant"]))) == rights
 
 
 async def test_a_topic_that_may_not_be_created_is_named(secured: SecuredKafka, fresh: str) -> None:

@@ -73,6 +73,15 @@ def test_the_worker_can_be_started_as_this_program_was(lines: list[str]) -> None
     assert "  .venv/bin/dehusk worker --input raw --source html --brokers k:9" in lines
 
 
+def test_the_worker_is_given_the_options_of_its_group(look: Callable[..., list[str]]) -> None:
+    options = (
+        *("--audit-topic", "audit", "--monitoring-topic", "figures", "--group", "mine"),
+        *("--delivery", "exactly-once"),
+    )
+    line = next(line for line in look(MESSAGES, *options) if "dehusk worker" in line)
+    assert line.endswith(f" {' '.join(options)}")
+
+
 def test_the_worker_is_given_what_a_file_and_the_environment_say(
     look: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
