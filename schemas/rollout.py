@@ -142,6 +142,22 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps that a canary has yet to take before it serves; workers take them."""
+
+    shares: tuple[Share, ...]
+    """Shares of the sites after the canary's present one, each larger than the one before."""
+    hold_seconds: Number
+    """Least time at each share, the present one included."""
+    since: Time
+    """Time from which the present share is held: its begin, or the end of a pause."""
+    is_paused: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "since", _in_utc(self.since))
+
+
+@dataclass(frozen=True, slots=True)
 class Rollout:
     """The versions of a model that a group labels with; each change makes a new state."""
 
@@ -157,6 +173,8 @@ class Rollout:
     canary: Part | None = None
     shadow: Part | None = None
     limits: Limits = field(default_factory=Limits)
+    steps: Steps | None = None
+    """Steps of the canary; None where it stays as it is."""
 
     def __post_init__(self) -> None:
         if self.promoted_at is not None:

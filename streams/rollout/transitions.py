@@ -1,10 +1,11 @@
 """Transitions from one state of a roll-out to the next, as commands and workers make them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Change, Part, Rollout
+from dehusk.schemas.rollout import Change, Part, Rollout, Steps
 
 _MAX_REASON = 2000
 """Characters of a reason, which may quote what a server has answered."""
@@ -28,7 +29,7 @@ def with_canary(state: Rollout, part: Part, by: str) -> Rollout:
     """
     _require_other(state, part.version)
     reason = f"version {part.version} labels {part.share:.3g} of the sites"
-    return replace(_next(state, by, reason), canary=part)
+    return replace(_next(state, by, reason), canary=part, steps=None)
 
 
 def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:
@@ -40,6 +41,62 @@ def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:
     _require_other(state, part.version)
     reason = f"version {part.version} labels {part.share:.3g} of the batches in the shadow"
     return replace(_next(state, by, reason), shadow=part)
+
+
+def with_steps(state: Rollout, version: str, shares: Sequence[float], hold: float, by: str) -> Rollout:
+    """Have a version label one share of the sites after the other, and then serve.
+
+    Raises:
+        ConfigurationError: it is the one that serves.
+    """
+    first, *others = shares
+    tried = with_canary(state, Part(version, first), by)
+    return replace(tried, steps=Steps((*others,), hold, tried.change.at))
+
+
+def take_step(state: Rollout, by: str) -> Rollout:
+    """Have the canary take its next step: a larger share of the sites or, after the last one, all.
+
+    Raises:
+        ConfigurationError: it has none to take.
+    """
+    canary, steps = _stepped(state)
+    if not steps.shares:
+        return promote(state, canary.version, by)
+    part = replace(canary, share=steps.shares[0])
+    taken = with_canary(state, part, by)
+    return replace(taken, steps=replace(steps, shares=steps.shares[1:], since=taken.change.at))
+
+
+def pause(state: Rollout, by: str, reason: str) -> Rollout:
+    """Have the canary take no further step.
+
+    Raises:
+        ConfigurationError: it has none to take, or is paused.
+    """
+    _, steps = _stepped(state)
+    if steps.is_paused:
+        raise ConfigurationError("the steps are paused already")
+    return replace(_next(state, by, reason), steps=replace(steps, is_paused=True))
+
+
+def resume(state: Rollout, by: str, reason: str) -> Rollout:
+    """Have the canary hold its share once more, and go on.
+
+    Raises:
+        ConfigurationError: it has no steps to take, or is not paused.
+    """
+    _, steps = _stepped(state)
+    if not steps.is_paused:
+        raise ConfigurationError("the steps are not paused")
+    resumed = _next(state, by, reason)
+    return replace(resumed, steps=replace(steps, is_paused=False, since=resumed.change.at))
+
+
+def _stepped(state: Rollout) -> tuple[Part, Steps]:
+    if state.canary is None or state.steps is None:
+        raise ConfigurationError("no version is promoted in steps")
+    return state.canary, state.steps
 
 
 def promote(state: Rollout, version: str, by: str) -> Rollout:
@@ -57,6 +114,7 @@ def promote(state: Rollout, version: str, by: str) -> Rollout:
         previous=state.serving if state.serving != version else state.previous,
         promoted_at=changed.change.at,
         canary=None,
+        steps=None,
         shadow=None if state.shadow and state.shadow.version == version else state.shadow,
     )
 
@@ -69,7 +127,7 @@ def roll_back(state: Rollout, by: str, reason: str) -> Rollout:
             taken a version back, so that the one that serves is not the one to leave.
     """
     if state.canary or state.shadow:
-        return replace(_next(state, by, reason), canary=None, shadow=None)
+        return replace(_next(state, by, reason), canary=None, shadow=None, steps=None)
     if state.previous is None:
         raise ConfigurationError(f"version {state.serving} serves alone, and none is known from before it")
     if state.change.taken_back is not None:
@@ -104,7 +162,14 @@ def describe_state(state: Rollout | None) -> str:
     """Return in words which versions label what by a state."""
     if state is None:
         return "no state: the version that each labeler chooses"
-    return describe_versions(state.serving, state.canary, state.shadow)
+    described = describe_versions(state.serving, state.canary, state.shadow)
+    return f"{described}, {_describe_steps(state.steps)}" if state.canary and state.steps else described
+
+
+def _describe_steps(steps: Steps) -> str:
+    shares = "".join(f"{share:.3g}, " for share in steps.shares)
+    paused = "paused" if steps.is_paused else f"after {steps.hold_seconds:g} s each"
+    return f"then {shares}all, {paused}"
 
 
 def ask_rollback(state: Rollout, changed: Rollout) -> str:
@@ -130,7 +195,7 @@ def _without_parts(state: Rollout, version: str) -> Rollout:
     canary, shadow = (
         part if part and part.version != version else None for part in (state.canary, state.shadow)
     )
-    return replace(state, canary=canary, shadow=shadow)
+    return replace(state, canary=canary, shadow=shadow, steps=state.steps if canary else None)
 
 
 def _require_other(state: Rollout, version: str) -> None:

@@ -24,6 +24,7 @@ from dehusk.streams.cli.model.views import (
     print_change,
     print_changed,
     print_fault,
+    print_history,
     print_planned,
     print_removed,
     print_report,
@@ -265,6 +266,13 @@ def show_status(options: RolloutOptions) -> None:
     """Print the state of a roll-out, its workers, and their figures."""
     topic = ControlTopic(options.kafka, options.control_topic)
     print_status(asyncio.run(read_situation(topic, options.scope)), as_json=options.as_json)
+
+
+def show_history(options: RolloutOptions, limit: int) -> None:
+    """Print the latest changes of a roll-out."""
+    topic = ControlTopic(options.kafka, options.control_topic)
+    history = asyncio.run(read_existing(topic)).history(options.scope)
+    print_history(options.scope, [*history.values()][-limit:], as_json=options.as_json)
 
 
 def change(

@@ -1,7 +1,9 @@
 """Options of commands of `dehusk model`: places of versions, their checks, and changes of roll-outs."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,53 @@ def share_option(unit: str) -> Option:
         required=True,
         help=f"Share of the {unit}, e.g. 0.05.",
     )
+
+
+class Shares(click.ParamType):
+    """Growing shares of the sites, as `1%,10%,0.5`."""
+
+    name = "shares"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """Return the shares."""
+        if isinstance(value, tuple):
+            return value
+        shares = tuple(self._share(text.strip(), param, ctx) for text in str(value).split(","))
+        if not all(before < after for before, after in pairwise((0.0, *shares, 1.0))):
+            self.fail(
+                f"{value!r}: each share has to be larger than the one before, and below all", param, ctx
+            )
+        return shares
+
+    def _share(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            self.fail(f"{text!r} is no share, such as 10% or 0.1", param, ctx)
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
+
+
+class Duration(click.ParamType):
+    """Time as a whole number of seconds, minutes, hours or days, as `10m`."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the time in seconds."""
+        if isinstance(value, float):
+            return value
+        matched = _DURATION.fullmatch(str(value))
+        if matched is None:
+            self.fail(f"{value!r} is no time such as 90s, 10m, 2h or 1d", param, ctx)
+        return int(matched[1]) * _UNITS[matched[2]]
+
+
+reason_option = click.option("--reason", help="Reason, for those who ask later.")
 
 
 @dataclass(frozen=True, slots=True)

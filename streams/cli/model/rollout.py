@@ -1,16 +1,32 @@
-"""`dehusk model canary|shadow|promote|rollback|status`: the versions that label, and their changes."""
+"""Commands of `dehusk model` for roll-outs: the versions that label, and their changes."""
 
 import click
 
 from dehusk.schemas.rollout import Part
 from dehusk.streams.cli.model.options import (
+    Duration,
     RolloutOptions,
+    Shares,
     change_options,
+    reason_option,
     rollout_options,
     share_option,
     version_options,
 )
-from dehusk.streams.rollout.transitions import ask_rollback, promote, roll_back, with_canary, with_shadow
+from dehusk.streams.cli.shared.options import number_option
+from dehusk.streams.rollout.transitions import (
+    ask_rollback,
+    pause,
+    promote,
+    resume,
+    roll_back,
+    with_canary,
+    with_shadow,
+    with_steps,
+)
+
+_HOLD_SECONDS = 600.0
+"""Time at each step by default."""
 
 
 @click.command(
@@ -58,24 +74,82 @@ def shadow_command(*, options: RolloutOptions, share: float) -> None:
 
 @click.command(
     name="promote",
-    short_help="Have a version label all pages.",
+    short_help="Have a version label all pages, at once or in steps.",
     epilog="""\b
 Examples:
   dehusk model promote dehusk/8 --wait
+  dehusk model promote dehusk/8 --steps 1%,10%,50% --hold 10m
   dehusk model promote dehusk/8 --model-repository /srv/models --triton triton:8001
   dehusk model promote dehusk/8 --without-triton  for workers with --labeler onnx""",
 )
-@version_options()
-def promote_command(*, options: RolloutOptions) -> None:
+@version_options(
+    click.option(
+        "--steps",
+        type=Shares(),
+        metavar="SHARE,…",
+        help="First have it label these shares of the sites, one after the other, e.g. 1%,10%,50%.",
+    ),
+    click.option(
+        "--hold",
+        type=Duration(),
+        metavar="TIME",
+        help="Least time at each step, e.g. 10m or 2h; 10m by default.",
+    ),
+)
+def promote_command(*, options: RolloutOptions, steps: tuple[float, ...] | None, hold: float | None) -> None:
     """Have a version label all pages from the next micro-batch on.
 
     The version that served before is remembered. For ten minutes it labels what the new one does not, and
     workers go back to it by themselves if the new one exceeds a limit. Both are first served by Triton, from
     --model-repository if that holds them.
+
+    With --steps, it labels a share of the sites first, and workers take each next step by themselves, without
+    this command: after --hold, and once they have compared least-pages pages and least-calls calls since the
+    step began. If it exceeds a limit at any step, it is taken back. `dehusk model status` says what the next
+    step waits for; pause and resume stop the steps and go on.
     """
     from dehusk.streams.cli.model.model_actions import change
 
-    change(options, lambda state, by: promote(state, options.version, by), serving=options.version)
+    if steps is None:
+        if hold is not None:
+            raise click.UsageError("--hold is the time at each step: give --steps, too")
+        change(options, lambda state, by: promote(state, options.version, by), serving=options.version)
+        return
+    seconds = _HOLD_SECONDS if hold is None else hold
+    change(options, lambda state, by: with_steps(state, options.version, steps, seconds, by))
+
+
+@click.command(
+    name="pause",
+    short_help="Stop the steps of a promotion where they are.",
+    epilog="""\b
+Examples:
+  dehusk model pause dehusk --reason 'forums lose their posts?'""",
+)
+@change_options(reason_option)
+def pause_command(*, options: RolloutOptions, reason: str | None) -> None:
+    """Have the version that is promoted in steps stay at its share of the sites.
+
+    It is judged further on, and taken back if it exceeds a limit.
+    """
+    from dehusk.streams.cli.model.model_actions import change
+
+    change(options, lambda state, by: pause(state, by, reason or "steps paused"))
+
+
+@click.command(
+    name="resume",
+    short_help="Go on with the steps of a promotion.",
+    epilog="""\b
+Examples:
+  dehusk model resume dehusk --yes""",
+)
+@change_options(reason_option)
+def resume_command(*, options: RolloutOptions, reason: str | None) -> None:
+    """Go on with the steps that were paused; the present share is first held once more."""
+    from dehusk.streams.cli.model.model_actions import change
+
+    change(options, lambda state, by: resume(state, by, reason or "steps resumed"))
 
 
 @click.command(
@@ -86,8 +160,8 @@ Examples:
   dehusk model rollback dehusk --yes --wait
   dehusk model rollback dehusk --reason 'forums lose their posts'""",
 )
-@change_options(click.option("--reason", default="rolled back", help="Reason, for those who ask later."))
-def rollback_command(*, options: RolloutOptions, reason: str) -> None:
+@change_options(reason_option)
+def rollback_command(*, options: RolloutOptions, reason: str | None) -> None:
     """Go back to the version of MODEL that served before.
 
     Where a canary or a shadow is tried, it ends, and the version that serves stays; a second rollback goes
@@ -96,7 +170,7 @@ def rollback_command(*, options: RolloutOptions, reason: str) -> None:
     """
     from dehusk.streams.cli.model.model_actions import change
 
-    change(options, lambda state, by: roll_back(state, by, reason), question=ask_rollback)
+    change(options, lambda state, by: roll_back(state, by, reason or "rolled back"), question=ask_rollback)
 
 
 @click.command(
@@ -119,5 +193,34 @@ def status_command(*, options: RolloutOptions) -> None:
     show_status(options)
 
 
-COMMANDS = (canary_command, shadow_command, promote_command, rollback_command, status_command)
+@click.command(
+    name="history",
+    short_help="List who changed which versions label, when and why.",
+    epilog="""\b
+Examples:
+  dehusk model history dehusk
+  dehusk model history dehusk --json | jq '.changes[-1]'""",
+)
+@rollout_options
+@number_option("--limit", default=50, help="Number of changes, the latest ones.")
+def history_command(*, options: RolloutOptions, limit: int) -> None:
+    """List the changes of the roll-out of MODEL, the latest one last: who made each, when and why.
+
+    Those that workers made are among them. The control topic keeps the latest 500, also when it is compacted.
+    """
+    from dehusk.streams.cli.model.model_actions import show_history
+
+    show_history(options, limit)
+
+
+COMMANDS = (
+    canary_command,
+    shadow_command,
+    promote_command,
+    pause_command,
+    resume_command,
+    rollback_command,
+    status_command,
+    history_command,
+)
 """Commands of roll-outs in the group `dehusk model`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import served
-from dehusk.schemas.rollout import Rollout, WorkerReport
+from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
 from dehusk.streams.cli.model.observation_views import observations_object, print_observations, print_summary
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
 from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
@@ -20,6 +21,7 @@ from dehusk.streams.models.overview import KnownVersion, card_of
 from dehusk.streams.models.server import Statistics
 from dehusk.streams.models.verification import Latency, Report
 from dehusk.streams.rollout.situation import Role, Situation
+from dehusk.streams.rollout.steps import wait_reason
 from dehusk.streams.rollout.transitions import describe_state
 from dehusk.streams.wording import pluralize, printable, program
 
@@ -65,15 +67,48 @@ def print_status(situation: Situation, *, as_json: bool) -> None:
     """Print the state, the workers, and their figures."""
     if as_json:
         workers = [replace(each, figures={}, comparison=None, trials={}) for each in situation.workers]
-        fields = {"state": situation.state, "workers": workers, **observations_object(situation)}
+        fields = {
+            "state": situation.state,
+            "workers": workers,
+            "next_step": _next_step(situation),
+            **observations_object(situation),
+        }
         _print_object({**asdict(situation.scope), **fields})
         return
     _print_state(situation)
+    if (waits := _next_step(situation)) is not None:
+        echo(f"next step: {waits}")
     for each in situation.workers:
         echo(_describe_worker(each))
     if not situation.workers:
         echo("no worker of the group reports")
     print_summary(situation)
+
+
+def _next_step(situation: Situation) -> str | None:
+    """Return what the next step of a promotion waits for; None where it has no steps."""
+    state = situation.state
+    if state is None or state.steps is None:
+        return None
+    return wait_reason(state, situation.workers, datetime.now(UTC)) or "due"
+
+
+def print_history(scope: Scope, states: Sequence[Rollout], *, as_json: bool) -> None:
+    """Print the changes that made some states, a line each."""
+    if as_json:
+        _print_object({**asdict(scope), "changes": states})
+        return
+    if not states:
+        echo(f"{scope}: no change is known")
+        return
+    rows = [_history_row(state) for state in states]
+    print_table(plain_console(), ("revision", "when (UTC)", "who", "why", "versions"), rows)
+
+
+def _history_row(state: Rollout) -> tuple[str, ...]:
+    change = state.change
+    who_and_why = printable(change.by), printable(change.reason)
+    return str(state.revision), f"{change.at:%Y-%m-%d %H:%M:%S}", *who_and_why, describe_state(state)
 
 
 def _print_state(situation: Situation) -> None:

@@ -25,6 +25,7 @@ from dehusk.streams.worker.rollout.labeling import RolloutBatchLabeler
 from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
+from dehusk.streams.worker.rollout.stepping import Stepping
 from dehusk.streams.worker.steps.labeling import OpenLabeler, open_labeling
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -102,11 +103,12 @@ async def open_rollout(
         resources.push_async_callback(plans.close)
         observations = Observations()
         resources.push_async_callback(observations.close)
+        change = partial(change_state, ControlTopic(settings.kafka, topic))
         steering = Steering(
             reader,
             plans,
             partial(open_version, settings),
-            partial(change_state, ControlTopic(settings.kafka, topic)),
+            change,
             worker=worker,
             observations=observations,
             metrics=metrics,
@@ -116,8 +118,10 @@ async def open_rollout(
         producer = await resources.enter_async_context(open_producer(settings.kafka))
         reporting = Reporting(producer, ControlTopic(settings.kafka, topic), reader, steering)
         resources.push_async_callback(reporting.withdraw)
+        stepping = Stepping(reader, change, worker)
         comparing = [each.run for each in observations.comparing.values()]
-        await resources.enter_async_context(running(steering.run, reporting.run, *comparing))
+        loops = (steering.run, reporting.run, stepping.run, *comparing)
+        await resources.enter_async_context(running(*loops))
         labeler = RolloutBatchLabeler(plans, partial(open_labeling, settings), dependency, observations)
         beside = (reporting.dependency, reader.following.dependency)
         yield OpenLabeler(

@@ -66,6 +66,10 @@ class StateReader:
             and (report.revision, report.versions) == (own.revision, own.versions)
         ]
 
+    def live_reports(self) -> list[WorkerReport]:
+        """Return the reports of the group's live workers, by name."""
+        return self._control.live_reports(self.scope)
+
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""
         reports = self._control.reports.items()
@@ -252,17 +256,22 @@ class Steering:
             _log.warning("%s: %s", self._reader.scope, reason)
 
 
-def _labeling_versions(plan: Plan) -> tuple[str | None, ...]:
-    """Return the versions that label pages."""
-    return plan.serving.version, name_of(plan.canary)
+def _labeling_versions(plan: Plan) -> tuple[str | int | None, ...]:
+    """Return the versions that label pages, and the steps that are left, as each is judged anew."""
+    return plan.serving.version, name_of(plan.canary), _steps_left(plan)
 
 
-def _compared_versions(plan: Plan) -> dict[str, tuple[str | None, str | None]]:
-    """Return the version on trial and the trusted one of each trial."""
+def _steps_left(plan: Plan) -> int | None:
+    steps = plan.state.steps if plan.state else None
+    return len(steps.shares) if steps else None
+
+
+def _compared_versions(plan: Plan) -> dict[str, tuple[str | int | None, ...]]:
+    """Return the version on trial and the trusted one of each trial, and of a canary the steps left."""
     serving = plan.serving.version
     return {
         SHADOW: (name_of(plan.shadow), serving),
-        CANARY: (name_of(plan.canary), serving),
+        CANARY: (name_of(plan.canary), serving, _steps_left(plan)),
         PROMOTED: (serving, name_of(plan.before)),
     }
 

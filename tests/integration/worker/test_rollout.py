@@ -3,8 +3,9 @@
 import asyncio
 import shutil
 import sys
+import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import orjson
@@ -14,6 +15,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.worker.rollout.plan import is_of_share
+from tests.integration.worker.conftest import PATIENCE
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 NEWEST_ONLY = "version_policy { latest { num_versions: 1 } }"
@@ -62,7 +64,7 @@ class Rollout:
         """Return the output of a change that waits for workers; it asks Triton, if there is one."""
         group = ("--group", self.bench.topics.group)
         triton = ("--triton", self.address) if self.address else ("--without-triton",)
-        place = () if name == "rollback" or "--without-triton" in words else triton
+        place = () if name in {"rollback", "pause", "resume"} or "--without-triton" in words else triton
         return await self.run(name, *words, *place, *group, "--yes", "--wait", status=status)
 
     async def status(self) -> dict:
@@ -136,6 +138,40 @@ async def test_a_version_is_tried_on_some_sites_then_serves_all_and_goes_at_once
     assert [each["serving"] for each in status["workers"]] == ["7", "7"]
     counted = [worker.metric("dehusk_documents_by_version_total", "version") for worker in workers]
     assert sum(each.get("7", 0) + each.get("8", 0) for each in counted) == len(rollout.produced)
+
+
+async def test_workers_promote_a_version_in_steps_that_can_be_paused(rollout) -> None:
+    bench = rollout.bench
+    workers = [rollout.worker() for _ in range(2)]
+    for worker in workers:
+        await bench.until(worker.has_partitions)
+    await rollout.move("promote", "dehusk/7")
+    steps = ("--steps", "30%,60%", "--hold", "1s", "--limit", "least-pages=10", "--limit", "least-calls=2")
+    await rollout.move("promote", "dehusk/8", *steps, "--limit", "most-latency=1e9")
+    await rollout.move("pause", "dehusk")
+    await _cleaned_until(rollout, lambda status: status["figures"].get("8", {}).get("pages", 0) >= 10)
+    status = await rollout.status()
+    assert (status["state"]["canary"]["share"], status["next_step"]) == (0.3, "paused")
+    await rollout.move("resume", "dehusk")
+    workers[0].kill()
+    await _cleaned_until(rollout, lambda status: status["state"]["serving"] == "8")
+    history = await rollout.run("history", "dehusk", "--group", bench.topics.group, "--json")
+    changes = orjson.loads(history)["changes"]
+    assert [each["revision"] for each in changes] == [1, 2, 3, 4, 5, 6]
+    assert [bool(each["canary"]) for each in changes] == [False, True, True, True, True, False]
+    await bench.until_done()
+    await rollout.check_nothing_is_lost()
+
+
+async def _cleaned_until(rollout: Rollout, condition: Callable[[dict], bool]) -> None:
+    """Have workers clean pages until the status meets a condition."""
+    deadline = time.monotonic() + 2 * PATIENCE
+    folder = 0
+    while not condition(await rollout.status()):
+        assert time.monotonic() < deadline, (await rollout.status(), rollout.bench.logs())
+        await rollout.produce(f"{len(rollout.produced)}-{folder}", pages=1)
+        folder += 1
+        await rollout.bench.until_done()
 
 
 async def test_a_version_that_is_not_served_is_refused_and_pages_go_on(rollout) -> None:

@@ -1,23 +1,36 @@
 """From one state of a roll-out to the next."""
 
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Part, Rollout
 from dehusk.streams.rollout.transitions import (
     ask_rollback,
+    describe_state,
     first_state,
+    pause,
     pin,
     promote,
+    resume,
     roll_back,
+    take_step,
     with_canary,
     with_shadow,
+    with_steps,
     without_version,
 )
 
 START = promote(first_state("7", "me"), "7", "me")
+
+
+def stepped() -> Rollout:
+    return with_steps(START, "8", (0.1, 0.5), 600.0, "me")
 
 
 def canary(state: Rollout = START, share: float = 0.1) -> Rollout:
@@ -37,6 +50,69 @@ def test_a_canary_grows_and_takes_over() -> None:
     over = promote(grown, "8", "me")
     assert (over.serving, over.previous, over.canary) == ("8", "7", None)
     assert over.promoted_at == over.change.at
+
+
+def test_a_version_is_promoted_in_steps() -> None:
+    first = stepped()
+    assert (first.canary, first.steps and first.steps.shares) == (Part("8", 0.1), (0.5,))
+    second = take_step(first, "a worker")
+    assert (second.canary, second.steps and second.steps.shares) == (Part("8", 0.5), ())
+    assert second.steps is not None
+    assert second.steps.since == second.change.at
+    over = take_step(second, "a worker")
+    assert (over.serving, over.previous, over.canary, over.steps) == ("8", "7", None, None)
+    assert over.promoted_at == over.change.at
+
+
+def test_steps_are_paused_and_go_on_with_the_share_held_once_more() -> None:
+    paused = pause(stepped(), "me", "forums?")
+    assert describe_state(paused) == "version 7, version 8 for 0.1 of the sites, then 0.5, all, paused"
+    with pytest.raises(ConfigurationError, match="paused already"):
+        pause(paused, "me", "")
+    resumed = resume(paused, "me", "fine")
+    assert describe_state(resumed).endswith("then 0.5, all, after 600 s each")
+    assert resumed.steps is not None
+    assert resumed.steps.since == resumed.change.at
+    with pytest.raises(ConfigurationError, match="not paused"):
+        resume(resumed, "me", "")
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        canary(stepped(), 0.9),
+        promote(stepped(), "8", "me"),
+        roll_back(stepped(), "me", ""),
+        without_version(stepped(), "8", "a worker", "NaN"),
+    ],
+)
+def test_steps_end_with_their_canary(ended: Rollout) -> None:
+    assert ended.steps is None
+    for change in (pause, resume):
+        with pytest.raises(ConfigurationError, match="no version is promoted in steps"):
+            change(ended, "me", "")
+
+
+def test_a_shadow_leaves_the_steps_as_they_are() -> None:
+    state = stepped()
+    assert with_shadow(state, Part("9", 1.0), "me").steps == state.steps
+
+
+@given(
+    st.lists(st.sampled_from([take_step, pause, resume, roll_back, promote, without_version]), max_size=12)
+)
+def test_whatever_is_done_a_version_with_steps_is_tried_and_shares_grow(changes: list[Any]) -> None:
+    state = stepped()
+    for change in changes:
+        words = {take_step: ("me",), promote: ("8", "me"), without_version: ("8", "me", "")}
+        with suppress(ConfigurationError):
+            changed = change(state, *words.get(change, ("me", "")))
+            assert changed is None or changed.revision == state.revision + 1
+            if changed and changed.canary and state.canary:
+                assert changed.canary.share >= state.canary.share
+            state = changed or state
+        assert state.steps is None or (state.canary and state.canary.version == "8")
+        assert Rollout.decode(state.encode()) == state
 
 
 def test_a_shadow_stays_beside_a_canary_until_it_is_promoted() -> None:

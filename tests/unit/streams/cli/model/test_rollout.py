@@ -8,8 +8,9 @@ from click.testing import CliRunner, Result
 
 from dehusk.schemas.rollout import Comparison, Example, Figures, Limits, Part, Rollout, Scope, WorkerReport
 from dehusk.streams.cli.model import model, model_actions
+from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation
-from dehusk.streams.rollout.transitions import first_state, promote, with_canary
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_steps
 
 SCOPE = Scope("dehusk", "news")
 START = promote(first_state("7", "me"), "7", "me")
@@ -142,6 +143,12 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("promote", "dehusk/8", "--limit", "most-errors=nan"), "no finite number from 0 on, as most-errors"),
         (("promote", "dehusk/8", "--limit", "most-latency=inf"), "no finite number from 0 on"),
         (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on, as least-pages"),
+        (("promote", "dehusk/8", "--hold", "10m"), "--hold is the time at each step"),
+        (("promote", "dehusk/8", "--steps", "10%,5%"), "larger than the one before, and below all"),
+        (("promote", "dehusk/8", "--steps", "10%,100%"), "larger than the one before, and below all"),
+        (("promote", "dehusk/8", "--steps", "nan"), "larger than the one before, and below all"),
+        (("promote", "dehusk/8", "--steps", "few"), "'few' is no share, such as 10% or 0.1"),
+        (("promote", "dehusk/8", "--steps", "10%", "--hold", "10"), "'10' is no time such as 90s, 10m"),
         (("canary", "dehusk/8", "--share", "nan"), "nan is no finite number"),
         (("promote", "dehusk/8", "--wait-seconds", "inf"), "inf is not in the range 1.0<=x<=2147483"),
     ],
@@ -173,6 +180,51 @@ def test_a_dry_run_says_what_would_be_changed(cluster: Cluster) -> None:
     told = orjson.loads(cluster.run("promote", "dehusk/8", "--dry-run", "--json").stdout)
     assert (told["after"]["serving"], told["loads"], told["dry_run"]) == ("8", [], True)
     assert cluster.written == []
+
+
+def test_a_promotion_in_steps_begins_with_the_first_share(cluster: Cluster) -> None:
+    ended = cluster.run("promote", "dehusk/8", "--steps", "1%,0.1, 50%", "--hold", "2h", "--yes")
+    (state,) = cluster.written
+    assert (state.canary, state.steps and state.steps.hold_seconds) == (Part("8", 0.01), 7200.0)
+    described = "version 7, version 8 for 0.01 of the sites, then 0.1, 0.5, all, after 7200 s each"
+    assert ended.stdout == f"revision 2: {described}\n"
+
+
+def test_steps_are_paused_and_resumed_and_the_status_says_what_they_wait_for(cluster: Cluster) -> None:
+    state = with_steps(START, "8", (0.1,), 600.0, "me")
+    cluster.situation = replace(cluster.situation, state=state)
+    assert "\nnext step: held until " in cluster.run("status", "dehusk").stdout
+    cluster.run("pause", "dehusk", "--yes", "--reason", "forums?")
+    (paused,) = cluster.written
+    assert (paused.steps and paused.steps.is_paused, paused.change.reason) == (True, "forums?")
+    cluster.situation = replace(cluster.situation, state=paused)
+    assert orjson.loads(cluster.run("status", "dehusk", "--json").stdout)["next_step"] == "paused"
+    cluster.run("resume", "dehusk", "--yes")
+    assert cluster.written[1].steps is not None
+    assert not cluster.written[1].steps.is_paused
+
+
+def test_the_history_says_who_changed_what_when_and_why(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = Control()
+    for state in (START, with_canary(START, Part("8", 0.1), "ada\x1b")):
+        control.changes[ControlKey(SCOPE, change=str(state.revision))] = state
+
+    async def read(_topic) -> Control:
+        return control
+
+    monkeypatch.setattr(model_actions, "read_existing", read)
+    first, second = (f"{each.change.at:%Y-%m-%d %H:%M:%S}" for each in control.changes.values())
+    canary = "version 8 labels 0.1 of the sites\tversion 7, version 8 for 0.1 of the sites"
+    assert cluster.run("history", "dehusk").stdout.splitlines()[1:] == [
+        f"1\t{first}\tme\tversion 7 serves\tversion 7",
+        f"2\t{second}\tada\\x1b\t{canary}",
+    ]
+    told = orjson.loads(cluster.run("history", "dehusk", "--limit", "1", "--json").stdout)
+    assert [each["revision"] for each in told["changes"]] == [2]
+    control.changes.clear()
+    assert cluster.run("history", "dehusk").stdout == "model dehusk in group news: no change is known\n"
 
 
 def test_the_first_change_goes_on_from_what_workers_label_with(cluster: Cluster) -> None:

@@ -22,7 +22,15 @@ from dehusk.schemas.rollout import (
     WorkerReport,
 )
 from dehusk.streams.rollout.control import ControlKey, state_record
-from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
+from dehusk.streams.rollout.transitions import (
+    first_state,
+    pause,
+    promote,
+    take_step,
+    with_canary,
+    with_shadow,
+    with_steps,
+)
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout import steering as module
@@ -247,6 +255,18 @@ async def test_figures_begin_anew_with_another_canary_but_not_with_a_larger_shar
     assert worker.figures.of("8").pages == 1
     await worker.follow(replace(CANARY, revision=7, canary=Part("9", 0.9)))
     assert worker.figures.by_version == {}
+
+
+async def test_figures_begin_anew_with_each_step(worker: Worker) -> None:
+    stepped = with_steps(START, "8", (0.1, 0.5), 600.0, "me")
+    await worker.follow(START, stepped)
+    worker.figures.add("8", Figures(pages=1))
+    compared = worker.observations.comparing[CANARY_TRIAL]
+    compared.comparison = Comparison(pages=1)
+    await worker.follow(pause(stepped, "me", ""))
+    assert (worker.figures.of("8").pages, compared.comparison.pages) == (1, 1)
+    await worker.follow(replace(take_step(stepped, "me"), revision=9))
+    assert (worker.figures.by_version, compared.comparison) == ({}, Comparison())
 
 
 @pytest.mark.parametrize("refusal", [ConflictError("changed"), UnavailableError("away")])

@@ -1,0 +1,63 @@
+"""Steps of a promotion that the workers take, without the command that began it."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+from dehusk.schemas.errors import ConflictError
+from dehusk.schemas.rollout import Rollout
+from dehusk.streams.availability import UNAVAILABLE
+from dehusk.streams.rollout.steps import wait_reason
+from dehusk.streams.rollout.transitions import take_step
+from dehusk.streams.worker.rollout.steering import Change, StateReader
+
+_log = logging.getLogger(__name__)
+CHECK_SECONDS = 1.0
+"""Interval at which the next step is looked for."""
+TURN_SECONDS = 5.0
+"""Time that a worker leaves to each one before it in the order of their names."""
+
+
+class Stepping:
+    """Taker of the steps that are due.
+
+    The first worker by name takes them, and each other one a while later, if no step was taken. Where two
+    take one, the first one in the control topic counts.
+    """
+
+    def __init__(self, reader: StateReader, change: Change, worker: str) -> None:
+        self._reader = reader
+        self._change = change
+        self._worker = worker
+        self._due: tuple[int, float] = 0, 0.0
+        """Revision whose next step is due, and since when, on the clock of the event loop."""
+
+    async def run(self) -> None:
+        """Take steps until cancelled."""
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            await self.take_due(datetime.now(UTC))
+
+    async def take_due(self, now: datetime) -> None:
+        """Take the next step if it is due and the turn of this worker."""
+        state, reports = self._reader.state, self._reader.live_reports()
+        if state is None or state.steps is None or wait_reason(state, reports, now):
+            self._due = 0, 0.0
+            return
+        time = asyncio.get_running_loop().time()
+        if self._due[0] != state.revision:
+            self._due = state.revision, time
+        before = sum(each.worker < self._worker for each in reports)
+        if time - self._due[1] >= before * TURN_SECONDS:
+            await self._take(state)
+
+    async def _take(self, state: Rollout) -> None:
+        taken = take_step(state, self._worker)
+        try:
+            await self._change(self._reader.scope, taken)
+        except ConflictError as error:
+            _log.info("no step is taken: %s", error)
+        except (*UNAVAILABLE, TimeoutError) as error:
+            _log.warning("no step of %s can be taken: %s", self._reader.scope, error)
+        else:
+            _log.info("%s takes a step: %s", self._reader.scope, taken.change.reason)
