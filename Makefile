@@ -120,5 +120,6 @@ define install
 	@$(PYTHON) -m venv $(1)
 	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement $(2)
 	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(1)/bin/python -m compileall -q dehusk streams inference schemas training  # also where Python is to write no bytecode
 	@touch $@
 endef

@@ -180,7 +180,7 @@ class Bench:
         while not condition():
             if time.monotonic() > deadline:
                 pytest.fail(f"still waiting after {patience} s\n{self.logs()}")
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)  # what is asked often slows what is waited for
 
     async def until_done(self, patience: float = PATIENCE) -> None:
         """Wait until the group has committed everything that was produced."""
@@ -217,6 +217,13 @@ class Bench:
         assert None not in letters
         return [letter for letter in letters if letter is not None]
 
+    def kill(self) -> None:
+        """End all workers, and what they have started."""
+        for worker in self.workers:
+            for process in worker.processes():
+                process.kill()
+            worker.process.wait()
+
     def logs(self) -> str:
         return "\n".join(f"{worker.log}:\n{worker.log.read_text()[-6000:]}" for worker in self.workers)
 
@@ -226,10 +233,7 @@ def bench(stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_pa
     """The services and topics of this test; its workers are killed at the end, and their logs printed."""
     running = Bench(stack, kafka, topics, tmp_path)
     yield running
-    for worker in running.workers:
-        for process in worker.processes():
-            process.kill()
-        worker.process.wait()
+    running.kill()
     sys.stdout.write(running.logs())  # shown if the test failed
 
 

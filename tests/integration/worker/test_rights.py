@@ -14,7 +14,8 @@ import orjson
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, check_rights, create_topics, ensure_topics
+from dehusk.streams.kafka.rights import worker_rights
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from tests.integration.secured_kafka import PASSWORD, USER, SecuredKafka, secured_kafka
@@ -34,18 +35,26 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
         yield running
 
 
-@pytest.fixture
-def topics(fresh: str) -> TopicSettings:
+def topics_of(fresh: str) -> TopicSettings:
     names = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead", f"{fresh} group")
     return replace(names, audit=f"{fresh}-audit", monitoring=f"{fresh}-figures", revisits=f"{fresh}-again")
 
 
 @pytest.fixture
-async def guarded(topics: TopicSettings, bench: Bench) -> Bench:
+def topics(fresh: str) -> TopicSettings:
+    return topics_of(fresh)
+
+
+@pytest.fixture
+async def guarded(bench: Bench) -> Bench:
     """Topics that exist, on which the user of the workers has no right yet."""
-    await create_topics(bench.kafka, [Topic(topics.input, partitions=2, replicas=1)])
-    await ensure_topics(bench.kafka, topics)
+    await make_topics(bench)
     return bench
+
+
+async def make_topics(bench: Bench) -> None:
+    await create_topics(bench.kafka, [Topic(bench.topics.input, partitions=2, replicas=1)])
+    await ensure_topics(bench.kafka, bench.topics)
 
 
 @pytest.fixture
@@ -115,15 +124,15 @@ async def test_a_start_without_rights_names_all_and_what_it_says_grants_them(
     await guarded.until_done()
     assert len({document.key for document in await guarded.documents()}) == 7
     assert started.stop() == 0
+    needed = worker_rights(guarded.topics, [guarded.topics.input])
     for described in ("topic", "group"):  # of what it may see, each right is named alone
         for name, right in rights_of(guarded.topics).items():
             if right[1] != described:
                 continue
             await secured.allow("Describe", *right[1:])
             await secured.forbid(*right)
-            again = worker(guarded, secured)
-            assert await asyncio.to_thread(again.process.wait, 60) == 1
-            assert f"lacks {name}; an administrator" in again.log.read_text()
+            with pytest.raises(ConfigurationError, match=re.escape(f"lacks {name}; an administrator")):
+                await check_rights(secured.user, needed)
             await secured.allow(*right)
 
 
@@ -149,13 +158,35 @@ async def test_transactions_need_a_right_of_their_own(
 
 
 @pytest.mark.parametrize(
-    ("which", "delivery"),
+    ("delivery", "taken"),
     [
-        *((which, "at-least-once") for which in ("input", "group", "output", "dead_letters", "audit")),
-        *((which, "exactly-once") for which in ("group", "output", "transactions", "known transactions")),
+        ("at-least-once", ("input", "group", "output", "dead_letters", "audit")),
+        ("exactly-once", ("group", "output", "transactions", "known transactions")),
     ],
 )
 async def test_a_right_that_is_taken_away_is_named_until_it_is_given_again(
+    bench: Bench, secured: SecuredKafka, site: Pages, delivery: str, taken: tuple[str, ...]
+) -> None:
+    async with asyncio.TaskGroup() as tasks:  # each has a worker and topics of its own
+        for number, which in enumerate(taken):
+            folder = bench.folder / which
+            folder.mkdir()
+            topics = topics_of(f"{bench.topics.input}-{number}")
+            guarded = replace(bench, topics=topics, folder=folder, workers=[])
+            tasks.create_task(take_and_give_again(guarded, secured, site, which, delivery))
+
+
+async def take_and_give_again(
+    guarded: Bench, secured: SecuredKafka, site: Pages, which: str, delivery: str
+) -> None:
+    try:
+        await make_topics(guarded)
+        await _take_and_give_again(guarded, secured, site, which, delivery)
+    finally:
+        guarded.kill()
+
+
+async def _take_and_give_again(
     guarded: Bench, secured: SecuredKafka, site: Pages, which: str, delivery: str
 ) -> None:
     rights = rights_of(guarded.topics)
@@ -265,17 +296,19 @@ async def test_other_commands_name_the_right_that_they_lack(
     pages.write_text('{"id": 1, "url": "https://a.example/", "html": "<p>A page.</p>"}\n')
     for topic in (topics.input, topics.output, topics.dead_letters, topics.monitoring):
         await guarded.produce_to(topic, [Record(b"key", b"value", ())])
+    lacking_of = {
+        ("read", "--topic", topics.output): ("Read", topics.output),
+        ("probe", topics.input): ("Read", topics.input),
+        ("dead-letters", "list", "--topic", topics.dead_letters): ("Read", topics.dead_letters),
+        ("top", "--once", "--monitoring-topic", topics.monitoring): ("Read", topics.monitoring),
+        ("feed", str(pages), "--topic", topics.input): ("Write", topics.input),
+    }
     for described in (False, True):
-        for command, lacking in {
-            ("read", "--topic", topics.output): ("Read", topics.output),
-            ("probe", topics.input): ("Read", topics.input),
-            ("dead-letters", "list", "--topic", topics.dead_letters): ("Read", topics.dead_letters),
-            ("top", "--once", "--monitoring-topic", topics.monitoring): ("Read", topics.monitoring),
-            ("feed", str(pages), "--topic", topics.input): ("Write", topics.input),
-        }.items():
-            if described:
-                await secured.allow("Describe", "topic", lacking[1])
-            ended = await asyncio.to_thread(run, [*command], *brokers)
+        if described:
+            for _, topic in lacking_of.values():
+                await secured.allow("Describe", "topic", topic)
+        waits = [asyncio.to_thread(run, [*command], *brokers) for command in lacking_of]
+        for (command, lacking), ended in zip(lacking_of.items(), await asyncio.gather(*waits), strict=True):
             message = ended.stderr.splitlines()[-1]
             assert ended.returncode == 1, command
             assert f"refuses: User:{USER} lacks {lacking[0]} on topic {lacking[1]}; an admin" in message
