@@ -84,6 +84,8 @@ class WorkerSettings:
     comments_are_told_apart: bool = False
     """True if a model that does not tell user comments apart is worth a warning."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)
+    webhook: str | None = field(default=None, repr=False)
+    """URL that is told of versions that are taken back and of workers that are gone; None for none."""
     otlp: str | None = None
     """Address of the OpenTelemetry collector that spans are exported to; None for no spans."""
 

@@ -234,6 +234,14 @@ def _monitoring(
     help="PEM file of the key of --monitoring-certificate-file, not encrypted.",
 )
 @click.option(
+    "--webhook",
+    type=Url("http", "https"),
+    metavar="URL",
+    help="With --control-topic: post a JSON object to this URL when workers of the group take a version "
+    "back, and when one of them is gone without having been stopped. Give it to all workers of the group. "
+    "None by default. Prefer the environment variable: `ps` shows options to everyone.",
+)
+@click.option(
     "--otlp",
     type=Url("http", "https"),
     metavar="URL",
@@ -284,6 +292,8 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
     require_labeler_of_repository(settings.labeler)
     if settings.topics.control:
         _check_versions(settings)
+    elif settings.webhook:
+        raise click.UsageError("--webhook tells of the workers on a control topic: give --control-topic, too")
     asyncio.run(run_worker(settings))
 
 

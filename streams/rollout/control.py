@@ -31,7 +31,7 @@ _STATE, _WORKER, _CHANGE, _CLAIM = "state", "worker", "change", "claim"
 _HEADERS = (("content-type", b"application/json"),)
 REPORT_SECONDS = 10.0
 """Interval between the reports of a worker."""
-_LIVE_SECONDS = 3 * REPORT_SECONDS
+LIVE_SECONDS = 3 * REPORT_SECONDS
 """Greatest age of the last report of a live worker."""
 MAX_HISTORY = 500
 """Changes of a roll-out that the topic keeps."""
@@ -109,7 +109,7 @@ class Control:
 
     def live_reports(self, scope: Scope) -> list[WorkerReport]:
         """Return the reports of a group's live workers, by name."""
-        since = int(1000 * (time.time() - _LIVE_SECONDS))
+        since = int(1000 * (time.time() - LIVE_SECONDS))
         return sorted(self.reports_of(scope, since), key=lambda report: report.worker)
 
     def history(self, scope: Scope) -> dict[ControlKey, Rollout]:

@@ -16,7 +16,7 @@ from dehusk.streams.availability import Dependency, describe_unavailable
 from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
 from dehusk.streams.kafka.rights import Operation
-from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state
+from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state, write
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
@@ -26,6 +26,7 @@ from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 from dehusk.streams.worker.rollout.stepping import Stepping
+from dehusk.streams.worker.rollout.webhook import GoneWorkers, Webhook, taken_back
 from dehusk.streams.worker.steps.labeling import OpenLabeler, open_labeling
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -103,7 +104,9 @@ async def open_rollout(
         resources.push_async_callback(plans.close)
         observations = Observations()
         resources.push_async_callback(observations.close)
-        change = partial(change_state, ControlTopic(settings.kafka, topic))
+        control = ControlTopic(settings.kafka, topic)
+        change = partial(change_state, control)
+        webhook = Webhook(settings.webhook) if settings.webhook else None
         steering = Steering(
             reader,
             plans,
@@ -112,16 +115,22 @@ async def open_rollout(
             worker=worker,
             observations=observations,
             metrics=metrics,
+            told=partial(_tell, webhook, scope),
         )
         reader.changed.clear()
         await steering.adopt(reader.state)
         producer = await resources.enter_async_context(open_producer(settings.kafka))
-        reporting = Reporting(producer, ControlTopic(settings.kafka, topic), reader, steering)
+        reporting = Reporting(producer, control, reader, steering)
         resources.push_async_callback(reporting.withdraw)
         stepping = Stepping(reader, change, worker)
         comparing = [each.run for each in observations.comparing.values()]
-        loops = (steering.run, reporting.run, stepping.run, *comparing)
+        loops = [steering.run, reporting.run, stepping.run, *comparing]
+        if webhook is not None:
+            gone = GoneWorkers(reader, worker, partial(_remove_report, control), webhook.send)
+            loops += [webhook.run, gone.run]
         await resources.enter_async_context(running(*loops))
+        if webhook is not None:
+            resources.push_async_callback(webhook.close)
         labeler = RolloutBatchLabeler(plans, partial(open_labeling, settings), dependency, observations)
         beside = (reporting.dependency, reader.following.dependency)
         yield OpenLabeler(
@@ -130,6 +139,16 @@ async def open_rollout(
             plans.current.serving.answer,
             lambda: [*steering.notes(), *describe_unavailable(beside)],
         )
+
+
+def _tell(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:
+    """Tell the webhook of a version that was taken back."""
+    if webhook is not None:
+        webhook.send(taken_back(scope, state))
+
+
+async def _remove_report(topic: ControlTopic, key: ControlKey) -> None:
+    await write(topic, [Record(key.encode(), None)])
 
 
 async def catch_up(reader: StateReader, topic: str) -> None:

@@ -70,6 +70,11 @@ class StateReader:
         """Return the reports of the group's live workers, by name."""
         return self._control.live_reports(self.scope)
 
+    def last_reports(self) -> dict[str, int]:
+        """Return the times of the last reports of the group's workers, in milliseconds since 1970."""
+        reports = self._control.reports.items()
+        return {key.worker: time for key, (_, time) in reports if key.scope == self.scope and key.worker}
+
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""
         reports = self._control.reports.items()
@@ -81,7 +86,10 @@ class StateReader:
 
 
 class Steering:
-    """Steering of a worker by the current state, from which it takes unfit versions back."""
+    """Steering of a worker by the current state, from which it takes unfit versions back.
+
+    `told` is called with each state by which this worker has taken one back.
+    """
 
     def __init__(
         self,
@@ -93,8 +101,10 @@ class Steering:
         worker: str,
         observations: Observations,
         metrics: Metrics,
+        told: Callable[[Rollout], None] = lambda _: None,
     ) -> None:
         self._reader = reader
+        self._told = told
         self._plans = plans
         self._open = open_version
         self._change = change
@@ -254,6 +264,7 @@ class Steering:
         else:
             self._metrics.rollbacks.labels(verdict.reason.value).inc()
             _log.warning("%s: %s", self._reader.scope, reason)
+            self._told(changed)
 
 
 def _labeling_versions(plan: Plan) -> tuple[str | int | None, ...]:

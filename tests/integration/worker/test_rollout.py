@@ -10,9 +10,11 @@ from pathlib import Path
 
 import orjson
 import pytest
+from aiohttp import web
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.local.folder import free_ports
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.integration.worker.conftest import PATIENCE
@@ -221,6 +223,52 @@ async def test_a_version_that_fails_is_taken_back_and_costs_no_page(proxied, ste
     assert status["state"]["revision"] == 3
     assert {*map(frozenset, (await rollout.versions("failing")).values())} == {frozenset("7")}
     await rollout.check_nothing_is_lost()
+
+
+@pytest.fixture
+async def told(free_port: int) -> AsyncIterator[tuple[str, list[dict]]]:
+    """The URL of a webhook, and the events that it is told."""
+    events: list[dict] = []
+
+    async def take(request: web.Request) -> web.Response:
+        events.append(await request.json())
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/secret", take)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", free_port).start()
+    yield f"http://127.0.0.1:{free_port}/secret", events
+    await runner.cleanup()
+
+
+@pytest.fixture
+def free_port() -> int:
+    return free_ports(1)[0]
+
+
+async def test_a_webhook_is_told_once_of_a_version_taken_back_and_of_a_worker_that_is_gone(
+    proxied, told
+) -> None:
+    (rollout, proxy), (url, events) = proxied, told
+    bench, workers = rollout.bench, [rollout.worker("--webhook", url) for _ in range(3)]
+    for worker in workers:
+        await bench.until(worker.has_partitions)
+    await rollout.move("promote", "dehusk/7")
+    await rollout.move("canary", "dehusk/8", "--share", "0.5")
+    proxy.spoil = lambda request: "nan" if request.model_version == "8" else None
+    await rollout.produce("failing")
+    await bench.until(lambda: events)
+    names = {each["worker"] for each in (await rollout.status())["workers"]}
+    workers[0].kill()
+    assert workers[1].stop() == 0
+    await bench.until(lambda: len(events) > 1)
+    back, gone = events
+    assert (back["event"], back["version"], back["serving"]) == ("version-taken-back", "8", "7")
+    assert (gone["event"], gone["by"] in names, gone["worker"] in names) == ("worker-gone", True, True)
+    assert [each["worker"] for each in (await rollout.status())["workers"]] == [gone["by"]]
+    assert not any("secret" in worker.log.read_text() for worker in workers)
 
 
 async def test_a_triton_that_is_away_for_a_while_is_not_the_fault_of_a_canary(proxied) -> None:
