@@ -413,6 +413,38 @@ class WorkerReport:
         return _decode(value, cls, "a worker's report")
 
 
+@dataclass(frozen=True, slots=True)
+class EndedTrial:
+    """Figures of a version on trial that the workers of a group had when the trial ended."""
+
+    trial: str
+    """`shadow`, `canary` or `promoted`."""
+    version: Version
+    trusted: Version
+    revision: PositiveCount
+    """Revision of the state with which the trial has ended."""
+    change: Change
+    """The change that has ended it."""
+    workers: Count
+    """Number of workers that had reported."""
+    figures: Figures
+    """Figures of the pages that it labeled; those of a shadow are in the comparison, too."""
+    comparison: Comparison
+
+    def encode(self) -> bytes:
+        """Return the trial as JSON."""
+        return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
+
+    @classmethod
+    def decode(cls, value: bytes) -> EndedTrial:
+        """Return the trial that JSON holds.
+
+        Raises:
+            ConfigurationError: it holds none.
+        """
+        return _decode(value, cls, "a trial that has ended")
+
+
 def total_figures(reports: Sequence[WorkerReport]) -> dict[str, Figures]:
     """Return the figures of several workers together, by version."""
     totals: dict[str, Figures] = {}

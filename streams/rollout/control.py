@@ -1,11 +1,11 @@
 """Control topic: reading it, changing a state by compare-and-set, and waiting for workers.
 
 The topic is compacted and has one partition, so all readers see its records in one order. A change is one
-batch of two records, which Kafka appends together or not at all: the change under a key of its own, and the
-state that it makes under the key of the roll-out. Each state has a revision, one greater than that of the
-state it was made from. Of several changes of a revision the first one in the topic counts, and the last one
-that counts is the current state, also where compaction has left another one. Older versions read
-the states alone.
+batch of records, which Kafka appends together or not at all: the change under a key of its own, what was seen
+of the trials that it ends, and the state that it makes under the key of the roll-out. Each state has a
+revision, one greater than that of the state it was made from. Of several changes of a revision the first one
+in the topic counts, and the last one that counts is the current state, also where compaction has left another
+one. Older versions read the states alone.
 """
 
 import asyncio
@@ -21,13 +21,14 @@ from uuid import uuid4
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Claim, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Claim, EndedTrial, Rollout, Scope, WorkerReport
 from dehusk.streams.kafka.producer import Outgoing, send, send_together
 from dehusk.streams.kafka.reader import open_topics, read
+from dehusk.streams.rollout.evidence import ended_trials
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 
-_STATE, _WORKER, _CHANGE, _CLAIM = "state", "worker", "change", "claim"
+_STATE, _WORKER, _CHANGE, _CLAIM, _TRIAL = "state", "worker", "change", "claim", "trial"
 _HEADERS = (("content-type", b"application/json"),)
 REPORT_SECONDS = 10.0
 """Interval between the reports of a worker."""
@@ -35,6 +36,8 @@ LIVE_SECONDS = 3 * REPORT_SECONDS
 """Greatest age of the last report of a live worker."""
 MAX_HISTORY = 500
 """Changes of a roll-out that the topic keeps."""
+MAX_TRIALS = 20
+"""Trials of a roll-out that have ended, and that the topic keeps."""
 _log = logging.getLogger(__name__)
 
 
@@ -57,11 +60,13 @@ class ControlKey:
     """Random name of a change."""
     claim: str | None = None
     """Random name of a claim."""
+    trial: str | None = None
+    """Name of the change that has ended a trial, and of the trial."""
 
     def encode(self) -> bytes:
-        """Return `state/MODEL/GROUP`, or `worker`, `change` or `claim/MODEL/GROUP/NAME`, quoted as a URL."""
-        names = ((_WORKER, self.worker), (_CHANGE, self.change), (_CLAIM, self.claim))
-        kind, *name = next((each for each in names if each[1]), (_STATE,))
+        """Return `state/MODEL/GROUP`, or KIND/MODEL/GROUP/NAME of another one, quoted as in a URL."""
+        names = {_WORKER: self.worker, _CHANGE: self.change, _CLAIM: self.claim, _TRIAL: self.trial}
+        kind, *name = next((each for each in names.items() if each[1]), (_STATE,))
         parts = [kind, self.scope.model, self.scope.group, *map(str, name)]
         return "/".join(quote(part, safe="") for part in parts).encode()
 
@@ -71,7 +76,7 @@ def decode_key(key: bytes | None) -> ControlKey | None:
     kind, *parts = map(unquote, (key or b"").decode("utf-8", "replace").split("/"))
     if kind == _STATE and len(parts) == 2:
         return ControlKey(Scope(*parts))
-    if kind in {_WORKER, _CHANGE, _CLAIM} and len(parts) == 3:
+    if kind in {_WORKER, _CHANGE, _CLAIM, _TRIAL} and len(parts) == 3:
         return ControlKey(Scope(*parts[:2]), **{kind: parts[2]})
     return None
 
@@ -87,6 +92,8 @@ class Control:
     """Changes in the order of the topic, each with the state that it makes if it counts."""
     claims: dict[ControlKey, Claim] = field(default_factory=dict)
     """Claims in the order of the topic, some of them expired."""
+    trials: dict[ControlKey, EndedTrial] = field(default_factory=dict)
+    """Trials in the order of the topic, each ended by a change that may not count."""
 
     def apply(self, message: Message, time: int) -> Scope | None:
         """Apply a record, and return the scope whose state it has changed, if any."""
@@ -120,6 +127,12 @@ class Control:
                 counting.setdefault(state.revision, key)
         return {counting[revision]: self.changes[counting[revision]] for revision in sorted(counting)}
 
+    def ended(self, scope: Scope) -> list[EndedTrial]:
+        """Return the trials of a roll-out that changes have ended which count, oldest first."""
+        counting = {key.change for key in self.history(scope)}
+        trials = [(key, each) for key, each in self.trials.items() if key.scope == scope]
+        return [each for key, each in trials if (key.trial or "").partition(":")[0] in counting]
+
     def claim_on(self, model: str, now: datetime) -> ControlKey | None:
         """Return the key of the claim that holds at a time: the first one that has not expired."""
         claims = self.claims.items()
@@ -130,6 +143,8 @@ class Control:
             self._apply_change(key, value)
         elif key.claim:
             _put(self.claims, key, None if value is None else Claim.decode(value))
+        elif key.trial:
+            _put(self.trials, key, None if value is None else EndedTrial.decode(value))
         elif key.worker:
             _put(self.reports, key, None if value is None else (WorkerReport.decode(value), time))
         else:
@@ -181,8 +196,13 @@ async def read_control(topic: ControlTopic) -> Control:
     return control
 
 
-async def change_state(topic: ControlTopic, scope: Scope, state: Rollout) -> None:
+async def change_state(
+    topic: ControlTopic, scope: Scope, state: Rollout, own: WorkerReport | None = None
+) -> None:
     """Write a state of the next revision, if the state it was made from is still the current one.
+
+    What workers have seen of the trials that it ends is written with it; `own` is what the worker has seen
+    that writes it.
 
     The topic is read again afterwards, to see which change counts. One that came second is taken away, and
     the current state is written once more, as compaction would leave older versions the other one.
@@ -196,13 +216,30 @@ async def change_state(topic: ControlTopic, scope: Scope, state: Rollout) -> Non
     check_revision(control, scope, state.revision - 1)
     await write(topic, [Record(key.encode(), None) for key in _outdated(control, scope, state)])
     change = ControlKey(scope, change=uuid4().hex)
-    written = [Record(change.encode(), state.encode(), _HEADERS), state_record(scope, state)]
-    await send_together(topic.kafka, topic.name, written)
+    added = [Record(change.encode(), state.encode(), _HEADERS), *_trial_records(control, change, state, own)]
+    await send_together(topic.kafka, topic.name, [*added, state_record(scope, state)])
     control = await read_control(topic)
     if change in control.history(scope):
         return
-    await write(topic, [Record(change.encode(), None)])
+    await write(topic, [Record(each.key, None) for each in added])
     raise _conflict(scope, await _write_again(topic, scope, control.states.get(scope)))
+
+
+def _trial_records(
+    control: Control, change: ControlKey, state: Rollout, own: WorkerReport | None
+) -> list[Record]:
+    """Return the records of the trials that a change ends."""
+    before = control.states.get(change.scope)
+    if before is None:
+        return []
+    others = [
+        report
+        for report in control.reports_of(change.scope, since=0)
+        if own is None or report.worker != own.worker
+    ]
+    ended = ended_trials(before, state, [*others, own] if own else others)
+    keys = [ControlKey(change.scope, trial=f"{change.change}:{each.trial}") for each in ended]
+    return [Record(key.encode(), each.encode(), _HEADERS) for key, each in zip(keys, ended, strict=True)]
 
 
 async def _write_again(topic: ControlTopic, scope: Scope, current: Rollout | None) -> Rollout | None:
@@ -227,11 +264,15 @@ def check_revision(control: Control, scope: Scope, revision: int) -> None:
 
 
 def _outdated(control: Control, scope: Scope, state: Rollout) -> list[ControlKey]:
-    """Return the changes that go with a new state: the oldest and, before the first state, all others."""
+    """Return what goes with a new state: the oldest changes and trials and, before the first state, all."""
     is_first = scope not in control.states
     kept_from = state.revision - MAX_HISTORY
     changes = [(key, each.revision) for key, each in control.changes.items() if key.scope == scope]
-    return [key for key, revision in changes if is_first or revision <= kept_from]
+    trials = [key for key in control.trials if key.scope == scope]
+    return [
+        *(key for key, revision in changes if is_first or revision <= kept_from),
+        *(trials if is_first else trials[:-MAX_TRIALS]),
+    ]
 
 
 async def write(topic: ControlTopic, records: Sequence[Record]) -> None:

@@ -1,12 +1,12 @@
 """Current roll-outs: their states, the workers that follow them, and the versions in use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import EndedTrial, Rollout, Scope, WorkerReport
 from dehusk.streams.kafka.client import Topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import ready_versions, serve, to_serve
@@ -16,12 +16,14 @@ from dehusk.streams.rollout.transitions import first_state, pin
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """State and live workers of a roll-out."""
+    """State, live workers and ended trials of a roll-out."""
 
     scope: Scope
     state: Rollout | None
     workers: list[WorkerReport]
     """Reports of the live workers."""
+    ended: Sequence[EndedTrial] = ()
+    """Trials that have ended, oldest first."""
 
     def current(self, by: str, *, serving: str | None = None) -> Rollout:
         """Return the current state, from which the next one is made.
@@ -62,14 +64,14 @@ class Situation:
 
 
 async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
-    """Read the state and live workers of a roll-out.
+    """Read the state, live workers and ended trials of a roll-out.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
     control = await read_existing(topic)
-    return Situation(scope, control.states.get(scope), control.live_reports(scope))
+    return Situation(scope, control.states.get(scope), control.live_reports(scope), control.ended(scope))
 
 
 async def read_existing(topic: ControlTopic) -> Control:

@@ -13,7 +13,7 @@ from dehusk.streams.cli.model.options import (
     workers_option,
 )
 from dehusk.streams.cli.model.rollout import COMMANDS
-from dehusk.streams.cli.shared.options import json_option, yes_option
+from dehusk.streams.cli.shared.options import json_option, number_option, yes_option
 
 
 @click.command(
@@ -51,17 +51,21 @@ Examples:
 )
 @click.argument("name", metavar="MODEL[/VERSION]")
 @source_options("Show what the workers that follow this topic have seen, too.", workers_option)
+@number_option(
+    "--trials", default=3, help="Trials of the version that have ended and are shown, with --control-topic."
+)
 @json_option()
-def show_command(*, name: str, sources: Sources, group: str, as_json: bool) -> None:
+def show_command(*, name: str, sources: Sources, group: str, trials: int, as_json: bool) -> None:
     """Show what is known of a version; without VERSION, of the default one.
 
     From the repository its card, signature, tensors, size, SHA-256 and golden pages, from Triton its state,
     requests, failures, times and mean batch size since it was loaded. With --control-topic, what workers have
-    seen of it beside the other versions that label, and the latest blocks that a shadow decides otherwise.
+    seen of the versions that label, what differs between those on trial and the trusted one, with the latest
+    blocks that are decided otherwise, and the same of the version's last trials that have ended.
     """
     from dehusk.streams.cli.model.model_actions import show_version
 
-    show_version(name, sources, group, as_json=as_json)
+    show_version(name, sources, group, trials=trials, as_json=as_json)
 
 
 @click.command(

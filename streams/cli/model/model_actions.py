@@ -80,8 +80,8 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
     return any(version.has_failed for version in versions)
 
 
-def show_version(name: str, sources: Sources, group: str, *, as_json: bool) -> None:
-    """Print what is known of a version, or of the default one of a model."""
+def show_version(name: str, sources: Sources, group: str, *, trials: int, as_json: bool) -> None:
+    """Print what is known of a version, or of the default one of a model, and of its last trials."""
     model, version = split_name(name)
     missing: list[str] = []
     index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
@@ -92,6 +92,8 @@ def show_version(name: str, sources: Sources, group: str, *, as_json: bool) -> N
     if sources.control_topic:
         topic = ControlTopic(sources.kafka, sources.control_topic)
         situation = asyncio.run(read_situation(topic, Scope(model, group)))
+        ended = [each for each in situation.ended if each.version == known.version]
+        situation = replace(situation, ended=ended[: -trials - 1 : -1])
     directory = sources.repository / model / known.version
     print_shown(known, statistics, directory, situation, is_triton_known=index is not None, as_json=as_json)
 

@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from dehusk.schemas.rollout import SHADOW, TRIALS, Comparison, Figures, quantile, total, total_figures
+from dehusk.schemas.rollout import (
+    SHADOW,
+    TRIALS,
+    Comparison,
+    EndedTrial,
+    Figures,
+    quantile,
+    total,
+    total_figures,
+)
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.wording import pluralize, printable
@@ -35,13 +44,18 @@ def observations_object(situation: Situation) -> dict[str, object]:
     }
 
 
-def print_comparison(trial: str, comparison: Comparison) -> None:
-    """Print what differs between a version on trial and the trusted one, with examples."""
+def print_comparison(trial: str, comparison: Comparison, figures: Figures | None = None) -> None:
+    """Print what differs between a version on trial and the trusted one, with examples.
+
+    `figures` are of all pages that it labeled.
+    """
     echo(_describe(trial, comparison))
     for line in _differences(comparison):
         echo(f"  {line}")
     trusted = "labels" if trial == SHADOW else "trusted"
     rows = [_row(trusted, comparison.serving), _row(trial, comparison.shadow)]
+    if figures is not None and trial != SHADOW:
+        rows.append(_row("all pages", figures))
     print_table(plain_console(), _COLUMNS, rows)
     for example in comparison.examples:
         echo(f"  {example.serving:.2f} -> {example.shadow:.2f}  {printable(example.url)}")
@@ -68,6 +82,39 @@ def comparison_object(comparison: Comparison) -> dict[str, object]:
         "slowdown": round(quantile(comparison.slowdowns, 0.5), 2),
         "missed": comparison.missed,
         "examples": comparison.examples,
+    }
+
+
+def print_ended(situation: Situation) -> None:
+    """Print what was seen in trials that have ended, and why they have."""
+    for each in situation.ended:
+        _print_ended(each)
+
+
+def ended_objects(situation: Situation) -> list[dict[str, object]]:
+    """Return the trials that have ended for JSON."""
+    return [_ended_object(each) for each in situation.ended]
+
+
+def _print_ended(ended: EndedTrial) -> None:
+    change = ended.change
+    echo(
+        f"\n{change.at:%Y-%m-%d %H:%M:%S} UTC, {ended.trial} {ended.version} beside {ended.trusted}, ended by"
+    )
+    echo(f"{printable(change.by)}: {printable(change.reason)}")
+    print_comparison(ended.trial, ended.comparison, ended.figures)
+
+
+def _ended_object(ended: EndedTrial) -> dict[str, object]:
+    return {
+        "trial": ended.trial,
+        "version": ended.version,
+        "trusted": ended.trusted,
+        "revision": ended.revision,
+        "change": ended.change,
+        "workers": ended.workers,
+        "figures": _figures_object(ended.figures),
+        "comparison": comparison_object(ended.comparison),
     }
 
 

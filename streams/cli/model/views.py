@@ -13,7 +13,13 @@ from rich.filesize import decimal
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import served
 from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
-from dehusk.streams.cli.model.observation_views import observations_object, print_observations, print_summary
+from dehusk.streams.cli.model.observation_views import (
+    ended_objects,
+    observations_object,
+    print_ended,
+    print_observations,
+    print_summary,
+)
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
 from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
 from dehusk.streams.models.names import FaultError
@@ -182,7 +188,8 @@ def print_shown(
         of_triton = {**asdict(statistics), "batch_size": statistics.batch_size} if statistics else None
         more = {"tensors": tensors, "golden_pages": golden, "statistics": of_triton, "card": card}
         if observations:
-            more |= {"rollout": {"state": observations.state, **observations_object(observations)}}
+            seen = {**observations_object(observations), "ended": ended_objects(observations)}
+            more |= {"rollout": {"state": observations.state, **seen}}
         _print_object({**asdict(known), **more})
         return
     print_table(plain_console(), _VERSION_COLUMNS, [_version_row(known, is_triton_known=is_triton_known)])
@@ -196,6 +203,7 @@ def print_shown(
         echo("")
         _print_state(observations)
         print_observations(observations)
+        print_ended(observations)
     if card:
         echo(f"\n{card}")
 

@@ -36,8 +36,8 @@ JUDGE_SECONDS = 1.0
 RETRY_SECONDS = 15.0
 """Pause before a retry of versions that were refused or did not answer."""
 OpenOne = Callable[[str], Awaitable[OpenVersion]]
-Change = Callable[[Scope, Rollout], Awaitable[None]]
-"""Writer of a state to the control topic, as `change_state`."""
+TakeBack = Callable[[Scope, Rollout, WorkerReport], Awaitable[None]]
+"""Writer of a state to the control topic, and of what the worker has seen, as `change_state`."""
 
 
 class StateReader:
@@ -96,7 +96,7 @@ class Steering:
         reader: StateReader,
         plans: Plans,
         open_version: OpenOne,
-        change: Change,
+        change: TakeBack,
         *,
         worker: str,
         observations: Observations,
@@ -255,7 +255,7 @@ class Steering:
         if changed is None:
             return
         try:
-            await self._change(self._reader.scope, changed)
+            await self._change(self._reader.scope, changed, self.report())
         except ConflictError as error:
             _log.info("version %s is not taken back: %s", version, error)
         except (*UNAVAILABLE, TimeoutError) as error:

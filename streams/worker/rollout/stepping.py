@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from dehusk.schemas.errors import ConflictError
-from dehusk.schemas.rollout import Rollout
+from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.rollout.steps import wait_reason
 from dehusk.streams.rollout.transitions import take_step
-from dehusk.streams.worker.rollout.steering import Change, StateReader
+from dehusk.streams.worker.rollout.steering import StateReader
 
+Change = Callable[[Scope, Rollout], Awaitable[None]]
+"""Writer of a state to the control topic, as `change_state`."""
 _log = logging.getLogger(__name__)
 CHECK_SECONDS = 1.0
 """Interval at which the next step is looked for."""

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConflictError
-from dehusk.schemas.rollout import Part, Rollout, Scope
+from dehusk.schemas.rollout import Comparison, Figures, Part, Rollout, Scope, WorkerReport
 from dehusk.streams.rollout import control as module
 from dehusk.streams.rollout.control import Control, ControlKey, change_state, decode_key, state_record
-from dehusk.streams.rollout.transitions import first_state, pin, promote, with_canary
+from dehusk.streams.rollout.transitions import first_state, pin, promote, roll_back, with_canary
+from dehusk.streams.sources.source import Record
 from tests.unit.streams.rollout.topic import TOPIC, Topic, Writer
 
 SCOPE = Scope("dehusk", "news/de")
@@ -37,12 +38,12 @@ def made(patch: pytest.MonkeyPatch, *held) -> Topic:
     return topic
 
 
-def changer(state: Rollout) -> Writer:
-    return Writer(change_state(TOPIC, SCOPE, state))
+def changer(state: Rollout, own: WorkerReport | None = None) -> Writer:
+    return Writer(change_state(TOPIC, SCOPE, state, own))
 
 
-def changed(state: Rollout) -> Exception | bool | None:
-    writer = changer(state)
+def changed(state: Rollout, own: WorkerReport | None = None) -> Exception | bool | None:
+    writer = changer(state, own)
     writer.finish()
     return writer.outcome
 
@@ -111,6 +112,55 @@ def test_the_topic_keeps_the_latest_changes(topic: Topic, monkeypatch: pytest.Mo
         state = pin(state, "me")
         assert changed(state) is True
     assert [each.revision for each in topic.control().history(SCOPE).values()] == [4, 5, 6]
+
+
+def report(worker: str, pages: int, revision: int = 2) -> Record:
+    """Return a report on the trial of `NEXT`."""
+    key, seen = ControlKey(SCOPE, worker), report_of(worker, pages, revision)
+    return Record(key.encode(), seen.encode())
+
+
+def report_of(worker: str, pages: int, revision: int = 2) -> WorkerReport:
+    figures, trials = {"8": Figures(pages=pages)}, {"canary": Comparison(pages=pages)}
+    return WorkerReport(worker, revision, "7", "8", figures=figures, trials=trials)
+
+
+def test_what_the_group_has_seen_of_a_trial_stays_after_its_end(topic: Topic) -> None:
+    changed(NEXT)
+    topic.held += [report("w1", 10), report("w2", 20), report("w3", 99, revision=1)]
+    assert changed(with_canary(NEXT, Part("8", 0.5), "me")) is True
+    assert topic.control().ended(SCOPE) == []
+    topic.held += [report("w1", 40, revision=3), report("w2", 20, revision=3)]
+    last = roll_back(topic.control().states[SCOPE], "me", "enough")
+    assert changed(last, report_of("w1", 50, revision=3)) is True
+    topic.held = [each for each in topic.held if b"worker" not in (each.key or b"")]
+    topic.compact(len(topic.held))
+    (ended,) = topic.control().ended(SCOPE)
+    assert (ended.trial, ended.version, ended.trusted, ended.workers) == ("canary", "8", "7", 2)
+    assert (ended.figures.pages, ended.comparison.pages, ended.change.reason) == (70, 70, "enough")
+
+
+def test_a_writer_that_came_second_leaves_no_trial(topic: Topic) -> None:
+    changed(NEXT)
+    topic.held.append(report("w1", 10))
+    second = changer(roll_back(NEXT, "me", "enough"))
+    second.step()
+    second.step()
+    assert changed(promote(NEXT, "8", "somebody")) is True
+    second.finish()
+    topic.compact(len(topic.held))
+    assert [each.change.by for each in topic.control().trials.values()] == ["somebody"]
+
+
+def test_the_topic_keeps_the_latest_trials(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_TRIALS", 3)
+    for number in range(6):
+        state = with_canary(topic.control().states[SCOPE], Part("8", 0.1), "me")
+        changed(state)
+        changed(roll_back(state, "me", f"trial {number}"), report_of("w1", 10, state.revision))
+    assert [each.change.reason for each in topic.control().ended(SCOPE)] == [
+        f"trial {number}" for number in (2, 3, 4, 5)
+    ]
 
 
 ACTIONS = st.sampled_from(["step", "step", "step", "step", "kill", "compact"])

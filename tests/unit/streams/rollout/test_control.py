@@ -28,6 +28,7 @@ def state(value: Rollout | None, scope: Scope = SCOPE) -> Message:
         ControlKey(SCOPE, "host-1"),
         ControlKey(SCOPE, change="a"),
         ControlKey(SCOPE, claim="a"),
+        ControlKey(SCOPE, trial="a:shadow"),
         ControlKey(Scope("ü", "%/ "), "é"),
     ],
 )

@@ -6,7 +6,17 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from dehusk.schemas.rollout import Comparison, Example, Figures, Limits, Part, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import (
+    Comparison,
+    EndedTrial,
+    Example,
+    Figures,
+    Limits,
+    Part,
+    Rollout,
+    Scope,
+    WorkerReport,
+)
 from dehusk.streams.cli.model import model, model_actions
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation
@@ -298,6 +308,33 @@ def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) ->
     told = orjson.loads(cluster.run(*words, "--json").stdout)["rollout"]
     assert (told["state"]["serving"], told["figures"]["7"]["pages"]) == ("7", 6)
     assert [each["shadow"] for each in told["comparison"]["examples"]] == [0.1]
+
+
+def test_the_last_trials_of_a_version_are_shown(cluster: Cluster) -> None:
+    compared, figures = seen().comparison, Figures(pages=30, errors=4)
+    assert compared is not None
+    ended = [
+        EndedTrial(trial, version, "6", 3, replace(START.change, reason=reason), 2, figures, compared)
+        for trial, version, reason in (
+            ("shadow", "7", "the first one"),
+            ("canary", "7", "second"),
+            ("shadow", "8", "another one"),
+            ("shadow", "7", "third"),
+        )
+    ]
+    cluster.situation = replace(cluster.situation, ended=ended)
+    words = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control", "--trials", "2")
+    shown = cluster.run(*words).stdout
+    assert shown.index("shadow 7 beside 6, ended by\nme: third\n") < shown.index("canary 7 beside 6")
+    assert "all pages\t30\t4\t" in shown
+    assert "the first one" not in shown
+    assert "another one" not in shown
+    told = orjson.loads(cluster.run(*words, "--json").stdout)["rollout"]["ended"]
+    assert [(each["trial"], each["change"]["reason"]) for each in told] == [
+        ("shadow", "third"),
+        ("canary", "second"),
+    ]
+    assert (told[0]["comparison"]["added"], told[0]["figures"]["errors"]) == (1, 4)
 
 
 def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:

@@ -76,7 +76,8 @@ class Worker:
             raise UnavailableError("away")
         return model.opened()
 
-    async def change(self, scope: Scope, state: Rollout) -> None:
+    async def change(self, scope: Scope, state: Rollout, own: WorkerReport) -> None:
+        assert own == self.steering.report()
         if self.refusal is not None:
             raise self.refusal
         assert scope == SCOPE
