@@ -23,7 +23,7 @@ Words = tuple[str, ...]
 Table = Mapping[str, Any]
 Read = Callable[[click.Context, click.Parameter, Path | None], None]
 PREFIX = "DEHUSK"
-DIFFERENT = frozenset({"all", "format", "limit", "topic", "version"})
+DIFFERENT = frozenset({"all", "format", "hold", "limit", "topic", "version"})
 """Options with another meaning in each command, so that no value can hold for all commands."""
 _CONFIG = "config"
 _KINDS = {bool: "boolean", int: "whole number", float: "number", str: "string"}
