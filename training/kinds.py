@@ -29,7 +29,7 @@ class Kind(Protocol):
     def cross_validate(
         self, directory: Path, config: Path, seeds: Sequence[int], *, leave_out: LeftOut, ablate: bool
     ) -> None:
-        """Score models on pages that they never saw; with `ablate` also without each input or detail."""
+        """Score models on pages that they never saw; with `ablate` also without each group of inputs."""
         ...
 
     def evaluate(

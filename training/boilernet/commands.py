@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import product
 from pathlib import Path
 from statistics import fmean
 
@@ -14,13 +13,6 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig
-from dehusk.training.boilernet.crossvalidation import (
-    HalfScores,
-    ablations,
-    forget_scores,
-    known_or_scored,
-    seeds_table,
-)
 from dehusk.training.boilernet.evaluation import group_table, score_blocks, scores_by_group
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.labeled_pages import (
@@ -32,7 +24,7 @@ from dehusk.training.boilernet.labeled_pages import (
     training_pages,
 )
 from dehusk.training.boilernet.trainer import Run, load_trained, network_answer, train_boilernet
-from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
+from dehusk.training.runs import Preparation, left_by, read_sources, report_broken
 from dehusk.training.scores import BlockScores, block_table
 from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish_trained
 
@@ -53,7 +45,6 @@ def prepare(options: Preparation) -> None:
             "BoilerNet learns from gold texts or labeled blocks; --labels is for the default model"
         )
     data, directory = BoilerNetConfig.read(options.config).data, options.directory
-    forget_scores(directory)
     report_broken(prepare_pages(options.files, directory, data, options.processes, options.validation))
     pages = prepared_pages(directory)
     click.echo(f"{len(pages)} pages, of which {len(training_pages(pages, data))} to train on.")
@@ -72,28 +63,13 @@ def _checkpoint(directory: Path, seed: int) -> Path:
     return directory / f"checkpoint-{seed}.pt"
 
 
-def cross_validate(
-    directory: Path, config: Path, seeds: Sequence[int], *, leave_out: str, ablate: bool
-) -> None:
-    """Score networks on the half of the sites that they never saw; with `ablate` also plainer ones.
+def cross_validate(*_arguments: object, **_options: object) -> None:
+    """Refuse: a part of the sites is held out once.
 
     Raises:
-        ConfigurationError: a collection is to be left out, and BoilerNet knows only one.
+        ConfigurationError: always.
     """
-    if leave_out != "site":
-        raise ConfigurationError("BoilerNet learns from one collection: leave out sites")
-    pages, settings = prepared_pages(directory), BoilerNetConfig.read(config)
-    variants = {"as configured": settings, **(ablations(settings) if ablate else {})}
-    scores: dict[str, list[HalfScores]] = {name: [] for name in variants}
-    for seed, (name, variant) in product(seeds, variants.items()):
-        scores[name].append(known_or_scored(directory, pages, variant, seed))
-        report(f"seed {seed}, {name}: F1 {_describe(scores[name][-1])}")
-    click.echo(seeds_table(scores))
-
-
-def _describe(scores: HalfScores) -> str:
-    each = (f"{group} " + "/".join(f"{f1:.4f}" for f1 in of_group) for group, of_group in scores.items())
-    return ", ".join(each)
+    raise ConfigurationError("BoilerNet is scored on held-out pages: run `python -m training evaluate`")
 
 
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:

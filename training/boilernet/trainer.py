@@ -1,7 +1,7 @@
 """Training of BoilerNet: epochs over cropped pages, with a checkpoint after each to resume from."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,9 +25,6 @@ from dehusk.training.boilernet.vocabulary import Vocabulary, most_frequent
 from dehusk.training.learning import learn, load_state, restore, save_state, seeded, weights_now
 from dehusk.training.scores import mean_f1
 from dehusk.training.versions import Answer
-
-SCORED_EPOCHS = 3
-"""Number of the last epochs that are scored where none is chosen by its score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,21 +186,6 @@ def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
                 run = _compared(run, score)
             save(run, file)
     return run
-
-
-def scored_epochs(
-    learned: Sequence[LabeledPage], held_out: Sequence[LabeledPage], config: BoilerNetConfig, seed: int
-) -> Iterator[list[Floats]]:
-    """Yield the answers to held-out pages after each of the last epochs; nothing of them is learned from."""
-    torch.set_num_threads(config.trainer.threads)
-    run = _started(learned, config, seed)
-    examples = [example(page, run.vocabulary) for page in learned]
-    encoded = [encode(page.segmented) for page in held_out]
-    with _progress() as progress:
-        for epoch in range(config.trainer.epochs):
-            _epoch(run, epoch, examples, progress)
-            if epoch >= config.trainer.epochs - SCORED_EPOCHS:
-                yield [network_answer(run)(page) for page in encoded]
 
 
 def _compared(run: Run, score: float) -> Run:

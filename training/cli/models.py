@@ -102,15 +102,12 @@ def train_command(directory: Path, config: Path) -> None:
 @click.option(
     "--ablate",
     is_flag=True,
-    help="Also train without each group of inputs, or each detail of BoilerNet, and show what it brings.",
+    help="Also train without each group of inputs, and show what it brings.",
 )
 def cross_validate_command(
     directory: Path, config: Path, seeds: tuple[int, ...], *, leave_out: LeftOut, ablate: bool
 ) -> None:
-    """Score models on pages that they never saw; `export` puts the default model's by site into its card.
-
-    BoilerNet learns from half of the sites and is scored on the other half; each seed draws other halves.
-    """
+    """Score default models on pages that they never saw; `export` puts the scores by site into the card."""
     kind_of(config).cross_validate(directory, config, seeds, leave_out=leave_out, ablate=ablate)
 
 

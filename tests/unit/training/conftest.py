@@ -6,10 +6,7 @@ import pytest
 
 _NEED_IT = [
     *(f"test_{name}.py" for name in ("commands", "learning", "publishing", "word_vectors")),
-    *(
-        f"boilernet/test_{name}.py"
-        for name in ("commands", "crossvalidation", "export", "network", "trainer")
-    ),
+    *(f"boilernet/test_{name}.py" for name in ("commands", "export", "network", "trainer")),
     *(
         f"dehusk/test_{name}.py"
         for name in ("export", "model", "second_pass", "second_pass_graph", "token_scores", "trainer")

@@ -30,7 +30,6 @@ def error_of(monkeypatch, *arguments):
         (["signal", "fit"], "signal prepare"),
         (["signal", "evaluate"], "signal prepare"),
         (["train", *BOILERNET], "prepare"),
-        (["cross-validate", *BOILERNET], "prepare"),
         (["evaluate", *BOILERNET], "train"),
         (["export", "--version", "99", *BOILERNET], "train"),
     ],
@@ -46,12 +45,6 @@ def test_a_version_that_exists_is_refused_before_any_work(monkeypatch, tmp_path,
     target = next(file.parent for file in DEFAULT_REPOSITORY.glob(f"{model}/*/card.md"))
     error = error_of(monkeypatch, "export", "--version", target.name, "--directory", tmp_path, *config)
     assert error == f"Error: {target} exists, and versions are immutable; name the next version"
-
-
-def test_boilernet_is_not_cross_validated_by_collection(monkeypatch, tmp_path):
-    arguments = ["--leave-out", "collection", "--directory", tmp_path, *BOILERNET]
-    error = error_of(monkeypatch, "cross-validate", *arguments)
-    assert error == "Error: BoilerNet learns from one collection: leave out sites"
 
 
 def test_the_default_model_takes_no_pages_for_validation(monkeypatch, tmp_path):

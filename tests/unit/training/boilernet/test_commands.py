@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.boilernet.commands import card, cross_validate, evaluate, export, prepare, train
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
@@ -48,27 +49,9 @@ def pages(file, numbers):
     return file
 
 
-def test_networks_are_scored_on_held_out_halves_with_and_without_each_detail(tmp_path, config, capsys):
-    directory, files = tmp_path / "run", [pages(tmp_path / "train.xz", range(20))]
-    prepare(Preparation(files, directory, config, 1, [pages(tmp_path / "val.xz", range(30, 33))]))
-    cross_validate(directory, config, (1, 2), leave_out="site", ablate=True)
-    first = capsys.readouterr()
-    names = [line.split(" | ")[0] for line in first.out.splitlines()[-6:]]
-    assert names == [
-        "| as configured",
-        "| no punctuation",
-        "| one input for all unknown",
-        "| no class weights",
-        "| first weights of PyTorch",
-        "| Adam's epsilon 1e-8",
-    ]
-    assert first.err.count("seed 2, ") == 6
-    cross_validate(directory, config, (1, 2), leave_out="site", ablate=False)
-    assert capsys.readouterr().out.splitlines()[-1] == first.out.splitlines()[-6]
-    kept = directory / "half-scores.json"
-    assert len(orjson.loads(kept.read_bytes())) == 12
-    prepare(Preparation(files, directory, config, 1, []))
-    assert not kept.exists()
+def test_cross_validation_is_refused(tmp_path, config):
+    with pytest.raises(ConfigurationError, match="run `python -m training evaluate`"):
+        cross_validate(tmp_path, config, (1,), leave_out="site", ablate=False)
 
 
 def test_of_several_seeds_the_median_is_published_and_all_are_told(tmp_path, config, capsys):

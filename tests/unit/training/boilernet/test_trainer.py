@@ -15,7 +15,6 @@ from dehusk.training.boilernet.evaluation import score_blocks
 from dehusk.training.boilernet.labeled_pages import held_out_pages, label, training_pages
 from dehusk.training.boilernet.network import Blocks
 from dehusk.training.boilernet.trainer import (
-    SCORED_EPOCHS,
     Best,
     Example,
     class_weights,
@@ -26,7 +25,6 @@ from dehusk.training.boilernet.trainer import (
     new_run,
     parts,
     save,
-    scored_epochs,
     train_boilernet,
 )
 from dehusk.training.boilernet.vocabulary import Vocabulary, most_frequent
@@ -168,16 +166,6 @@ def test_the_classes_can_weigh_as_their_blocks_do(config, pages, tmp_path, monke
     monkeypatch.setattr(trainer, "class_weights", lambda examples: (1.0, 1.0))
     same = weights(train_boilernet(pages, weighted, 1, tmp_path / "same.pt"))
     assert all(torch.equal(expected[name], same[name]) for name in expected)
-
-
-def test_the_last_epochs_are_answered_by_the_network_that_training_makes(config, pages, tmp_path):
-    learned, held_out = training_pages(pages, config.data), held_out_pages(pages, config.data)
-    answers = list(scored_epochs(learned, held_out, config, 1))
-    run = train_boilernet(pages, config, 1, tmp_path / "checkpoint.pt")
-    last = [network_answer(run)(encode(page.segmented)) for page in held_out]
-    assert len(answers) == SCORED_EPOCHS
-    assert all((ours == theirs).all() for ours, theirs in zip(answers[-1], last, strict=True))
-    assert any((ours != theirs).any() for ours, theirs in zip(answers[0], last, strict=True))
 
 
 @pytest.mark.parametrize(("decay", "last"), [(True, 0.25), (False, 1.0)])
