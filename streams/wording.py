@@ -15,6 +15,17 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time of one or two units, as `40 s`, `3 min`, `5 h 20 min` or `2 d 4 h`."""
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    for unit, below, name, name_below in ((86400, 3600, "d", "h"), (3600, 60, "h", "min")):
+        if seconds >= unit:
+            rest = int(seconds % unit // below)
+            return f"{int(seconds // unit):,} {name}" + (f" {rest} {name_below}" if rest else "")
+    return f"{int(seconds // 60)} min"
+
+
 _CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
 _PARAMETER = re.compile(r"(?<=[?&])(?!db=)([^=&#]*=)?[^&#]+")
 """Parameter of a URL's query, whose value may be a secret; the database of a Redis is none."""

@@ -26,7 +26,7 @@ _MAX_CLOCK_SKEW = 15.0
 _MAX_DELAY = 5.0
 """Longest time that the points of a slot take to come, in seconds."""
 MAX_WORKERS = 256
-"""Workers that are kept, those that have ended within the hour included: some 20 MB."""
+"""Workers that are kept, those that have ended within the hour included: some 23 MB."""
 _log = logging.getLogger(__name__)
 
 

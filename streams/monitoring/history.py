@@ -1,6 +1,6 @@
 """Points of the last hour, one for each ten seconds (a slot): of one worker, or summed over many.
 
-A worker's own points are kept as they are; those of others in arrays, 75 kB for each worker. Summing 256
+A worker's own points are kept as they are; those of others in arrays, 90 kB for each worker. Summing 256
 workers takes some 10 ms.
 """
 
@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,22 @@ from dehusk.streams.monitoring.state import STEP_BOUNDS, STEPS, Point
 SLOT_SECONDS = 10
 HOUR_SECONDS = 3600
 SLOTS = HOUR_SECONDS // SLOT_SECONDS
-_PAGES, _BYTES, _CHARACTERS, _IN_FLIGHT, _LAG, _MEMORY = range(6)
+_SUMMED = (
+    "pages_per_second",
+    "bytes_per_second",
+    "lag",
+    "in_flight",
+    "memory",
+    "arriving_per_second",
+    "done_per_second",
+    "skipped_per_second",
+    "dead_letters_per_second",
+)
+"""Figures of a point that are those of all workers together."""
+_CHARACTERS, _AGE = len(_SUMMED), len(_SUMMED) + 1
+"""Columns of the characters of text per second, and of the age of the oldest message."""
+_COLUMNS = _AGE + 1
+_COUNTS = {"lag", "in_flight", "memory"}
 _MAX_BATCHES = np.iinfo(np.uint16).max
 """Largest count of a bucket; more are cut off."""
 _NEVER = -1
@@ -93,8 +109,8 @@ class Curve:
     def __init__(self) -> None:
         self.slots = np.full(SLOTS, _NEVER, np.int64)
         """Slot of each row."""
-        self.figures = np.full((SLOTS, 6), np.nan)
-        """Rates, messages and bytes; NaN where unknown."""
+        self.figures = np.full((SLOTS, _COLUMNS), np.nan)
+        """Figures as _SUMMED names them, and two more; NaN where unknown."""
         self.steps = np.zeros((SLOTS, len(STEPS), len(STEP_BOUNDS)), np.uint16)
 
     def add(self, point: Point) -> None:
@@ -104,14 +120,9 @@ class Curve:
         if slot < self.slots[row]:
             return
         self.slots[row] = slot
-        self.figures[row] = (
-            point.pages_per_second,
-            point.bytes_per_second,
-            (point.kept or 0.0) * point.bytes_per_second,
-            point.in_flight,
-            np.nan if point.lag is None else point.lag,
-            np.nan if point.memory is None else point.memory,
-        )
+        characters = (point.kept or 0.0) * point.bytes_per_second
+        figures = (*(getattr(point, name) for name in _SUMMED), characters, point.lag_seconds)
+        self.figures[row] = [np.nan if figure is None else figure for figure in figures]
         self.steps[row] = [_counts(point, step) for step in STEPS]
 
 
@@ -127,7 +138,8 @@ def sum_hour(curves: Iterable[Curve], newest: int) -> list[Point]:
     rows = np.arange(SLOTS)
     slots = newest - (newest - rows) % SLOTS
     workers = np.zeros(SLOTS, int)
-    known, figures = np.zeros((SLOTS, 6), int), np.zeros((SLOTS, 6))
+    known, figures = np.zeros((SLOTS, _COLUMNS), int), np.zeros((SLOTS, _COLUMNS))
+    oldest = np.full(SLOTS, np.nan)
     steps = np.zeros((SLOTS, len(STEPS), len(STEP_BOUNDS)), int)
     for curve in curves:
         there = curve.slots == slots
@@ -135,25 +147,27 @@ def sum_hour(curves: Iterable[Curve], newest: int) -> list[Point]:
         workers += there
         known += ~np.isnan(values)
         figures += np.nan_to_num(values)
+        oldest = np.fmax(oldest, values[:, _AGE])
         steps += curve.steps * there[:, None, None]
     figures[known == 0] = np.nan
+    figures[:, _AGE] = oldest
     order = rows[np.argsort(slots)]
     return [_point(int(slots[row]), figures[row], steps[row]) for row in order if workers[row]]
 
 
 def _point(slot: int, figures: Floats, steps: npt.NDArray[np.int64]) -> Point:
-    volume = float(figures[_BYTES])
+    known = [None if np.isnan(figure) else float(figure) for figure in figures]
+    summed: dict[str, Any] = {
+        name: int(figure) if name in _COUNTS and figure is not None else figure
+        for name, figure in zip(_SUMMED, known, strict=False)
+    }
+    volume = summed["bytes_per_second"]
     return Point(
-        (slot + 0.5) * SLOT_SECONDS,
-        float(figures[_PAGES]),
-        volume,
-        float(figures[_CHARACTERS]) / volume if volume else None,
-        _known(figures[_LAG]),
-        int(figures[_IN_FLIGHT]),
-        _known(figures[_MEMORY]),
-        {step: tuple(counts.tolist()) for step, counts in zip(STEPS, steps, strict=True) if counts.any()},
+        time=(slot + 0.5) * SLOT_SECONDS,
+        kept=(known[_CHARACTERS] or 0.0) / volume if volume else None,
+        steps={
+            step: tuple(counts.tolist()) for step, counts in zip(STEPS, steps, strict=True) if counts.any()
+        },
+        lag_seconds=known[_AGE],
+        **summed,
     )
-
-
-def _known(figure: np.float64) -> int | None:
-    return None if np.isnan(figure) else int(figure)

@@ -83,6 +83,24 @@ class Point:
     """Bytes of the worker and its processes; None where the system does not tell."""
     steps: ByName[Items[Integer]]
     """Batches of the last minute, by step and by the bucket of STEP_BOUNDS that their time is in."""
+    lag_seconds: Number | None = None
+    """Age of the oldest message of the lag; 0 without a lag, None where it is not known."""
+    arriving_per_second: Number | None = None
+    """Messages that come to the partitions, over the last twelve seconds; None where it is not known."""
+    done_per_second: Number | None = None
+    """Messages that are done with, over the last ten seconds, as the following are."""
+    skipped_per_second: Number | None = None
+    dead_letters_per_second: Number | None = None
+
+    @property
+    def catch_up_seconds(self) -> float | None:
+        """Time until there is no lag, at the rates of now; infinite if it grows, None if it is not known."""
+        if self.lag is None or self.arriving_per_second is None or self.done_per_second is None:
+            return None
+        if not self.lag:
+            return 0.0
+        progress = self.done_per_second - self.arriving_per_second
+        return self.lag / progress if progress > 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)

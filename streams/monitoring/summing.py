@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from typing import TypeVar
 
 from dehusk.streams.monitoring.state import (
     MAX_PARTITIONS,
@@ -20,6 +21,7 @@ from dehusk.streams.wording import pluralize
 _MAX_HINDRANCES = 20
 _MAX_NAMES = 3
 """Workers that a line names."""
+_Number = TypeVar("_Number", int, float)
 
 
 def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State:
@@ -60,11 +62,20 @@ def add_lost(state: State, lost: Mapping[str, State]) -> State:
     read = {(each.topic, each.partition) for each in state.partitions}
     left = [each for each in _lags(list(lost.values())) if (each.topic, each.partition) not in read]
     unread = sum(each.lag for each in left)
-    lag = None if state.point.lag is None else state.point.lag + unread
+    point = state.point
+    ages = [
+        each.point.lag_seconds + point.time - each.point.time  # its messages go on to wait
+        for each in lost.values()
+        if left and each.point.lag_seconds
+    ]
+    if point.lag_seconds is not None:
+        ages.append(point.lag_seconds)
     silent = f"nothing is heard of {_enumerate(list(lost))}: others read the partitions once Kafka moves them"
     return replace(
         state,
-        point=replace(state.point, lag=lag),
+        point=replace(
+            point, lag=None if point.lag is None else point.lag + unread, lag_seconds=max(ages, default=None)
+        ),
         hindrances=(silent, *state.hindrances),
         partitions=largest_lags([*state.partitions, *left]),
         more_partitions=state.more_partitions + max(0, len(state.partitions) + len(left) - MAX_PARTITIONS),
@@ -84,6 +95,11 @@ def sum_points(points: Sequence[Point], time: float) -> Point:
         sum(point.in_flight for point in points),
         _sum_of_known(point.memory for point in points),
         _steps(points),
+        max((point.lag_seconds for point in points if point.lag_seconds is not None), default=None),
+        _sum_of_known(point.arriving_per_second for point in points),
+        _sum_of_known(point.done_per_second for point in points),
+        _sum_of_known(point.skipped_per_second for point in points),
+        _sum_of_known(point.dead_letters_per_second for point in points),
     )
 
 
@@ -116,9 +132,9 @@ def _steps(points: Sequence[Point]) -> dict[str, tuple[int, ...]]:
     return total
 
 
-def _sum_of_known(figures: Iterable[int | None]) -> int | None:
+def _sum_of_known(figures: Iterable[_Number | None]) -> _Number | None:
     known = [figure for figure in figures if figure is not None]
-    return sum(known) if known else None
+    return sum(known[1:], known[0]) if known else None
 
 
 def _names(names: Iterable[str]) -> str:

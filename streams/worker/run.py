@@ -24,11 +24,13 @@ from dehusk.streams.wording import how_to_install
 from dehusk.streams.worker.input.app import (
     REBALANCE_SECONDS,
     FaustApp,
+    arriving_per_second,
     commit_acknowledged,
     create_app,
     follow_bounds,
     lag,
     lag_by_partition,
+    lag_seconds,
     stay_in_group,
 )
 from dehusk.streams.worker.input.consumer import Hooks
@@ -122,6 +124,8 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         app = _create_app(settings, topics.partitions, pipeline, context)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _nan_if_none(lag(app)))
+        metrics.lag_seconds.set_function(lambda: _nan_if_none(lag_seconds(app)))
+        metrics.arriving.set_function(lambda: _nan_if_none(arriving_per_second(app)))
         metrics.watch_partitions(lambda: lag_by_partition(app))
         monitor = Monitor(
             metrics,
@@ -130,6 +134,8 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             in_flight=lambda: len(flow),
             lag=lambda: lag(app),
             partition_lags=lambda: lag_by_partition(app),
+            lag_seconds=lambda: lag_seconds(app),
+            arriving=lambda: arriving_per_second(app),
             notes=lambda: [*pipeline.notes(), *describe_unavailable(beside)],
             max_in_flight=settings.flow.most_pages,
             servers=servers,
@@ -240,7 +246,7 @@ async def _drain(app: FaustApp, flow: Flow, settings: WorkerSettings) -> None:
     await app.stop()
 
 
-def _nan_if_none(number: int | None) -> float:
+def _nan_if_none(number: float | None) -> float:
     return math.nan if number is None else number
 
 

@@ -59,6 +59,7 @@ async def test_figures_are_those_of_the_worker(shown: Visit, worker: Worker) -> 
     assert await text(shown.page, "#total-dead-letters") == str(totals.dead_letters) == "1"
     assert await text(shown.page, "#lag-now") == f"{worker.lag():,}"
     assert await text(shown.page, "#in-flight-now") == "37"
+    await expect(shown.page.locator("#lag-age")).to_contain_text("oldest 2 h 5 min, ")
     assert "model dehusk version 7" in await text(shown.page, "#about")
 
 

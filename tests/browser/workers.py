@@ -43,6 +43,8 @@ class Worker:
             in_flight=lambda: 37,
             lag=self.lag,
             partition_lags=lambda: self.lags,
+            lag_seconds=lambda: 7530.0,
+            arriving=lambda: 25.0,
             max_in_flight=2048,
         )
         self.live = Live(self.monitor, group)

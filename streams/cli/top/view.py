@@ -1,5 +1,6 @@
 """A group of workers as lines of a terminal."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 
@@ -11,11 +12,11 @@ from rich.text import Text
 from dehusk.streams.monitoring.group import GroupReport, Row
 from dehusk.streams.monitoring.history import SLOTS, slot_of
 from dehusk.streams.monitoring.state import DependencyState, PartitionLag, Point, State
-from dehusk.streams.wording import pluralize, printable
+from dehusk.streams.wording import duration, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _BAR_CELLS = 8
-_HEAD_LINES = 10
+_HEAD_LINES = 11
 """Lines of a screen that are no rows of tables."""
 _MIN_ROWS = 3
 _WIDE = 100
@@ -45,7 +46,11 @@ def _below(report: GroupReport) -> int:
 
 def _head(report: GroupReport, width: int) -> Iterator[Text]:
     yield _line(Text(printable(f"group {report.group}"), "bold"), _about(report))
-    yield _now(report.state) if report.state else Text(_no_worker(report), "red")
+    if report.state:
+        yield _now(report.state.point)
+        yield _line(_lag(report.state.point))
+    else:
+        yield Text(_no_worker(report), "red")
     yield _line(str(report.counts.totals))
     yield _throughput(report.points, width)
 
@@ -64,14 +69,28 @@ def _no_worker(report: GroupReport) -> str:
     return f"no worker heard from since {_clock(report.silent_since)}"
 
 
-def _now(state: State) -> Text:
-    point = state.point
-    lag = "–" if point.lag is None else f"{point.lag:,}"
+def _now(point: Point) -> Text:
     kept = "–" if point.kept is None else f"{point.kept:.1%}"
-    return Text(
+    return _line(
         f"{point.pages_per_second:,.1f} pages/s, {point.bytes_per_second / 1e6:,.2f} MB/s, "
-        f"lag {lag}, {point.in_flight:,} in flight, {kept} kept, {_megabytes(point.memory)}"
+        f"{point.in_flight:,} in flight, {kept} kept, {_megabytes(point.memory)}"
     )
+
+
+def _lag(point: Point) -> str:
+    """Return the lag, the age of its oldest message, the time to catch up, and what comes and is done."""
+    if point.lag is None:
+        return "lag –"
+    words = [f"lag {point.lag:,}"]
+    if point.lag and point.lag_seconds is not None:
+        words.append(f"oldest {duration(point.lag_seconds)}")
+    seconds = point.catch_up_seconds
+    if seconds:
+        words.append("it grows" if math.isinf(seconds) else f"caught up in {duration(seconds)}")
+    rates = [
+        "–" if rate is None else f"{rate:,.1f}" for rate in (point.arriving_per_second, point.done_per_second)
+    ]
+    return f"{', '.join(words)}; {rates[0]} messages/s come, {rates[1]} are done"
 
 
 def _throughput(points: Sequence[Point], width: int) -> Text:

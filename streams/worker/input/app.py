@@ -156,6 +156,11 @@ class FaustApp(faust.App):
         """Partitions of which messages wait for the agent."""
         return {partition for buffer in self._buffers for partition in +buffer.messages}
 
+    @property
+    def heads(self) -> list[float]:
+        """Times of the next messages that wait for the agent, in seconds since 1970."""
+        return [buffer.head.message.timestamp for buffer in self._buffers if buffer.head is not None]
+
 
 class _BytesQueue(ThrowableQueue[EventT[bytes]]):
     """Queue whose size is in bytes; Faust pauses and resumes partitions by it."""
@@ -172,6 +177,11 @@ class _BytesQueue(ThrowableQueue[EventT[bytes]]):
 
     def empty(self) -> bool:
         return not self._bytes and not self._errors
+
+    @property
+    def head(self) -> EventT[bytes] | None:
+        """The event that comes next, if there is one."""
+        return self._queue[0] if self._queue else None  # type: ignore[attr-defined]
 
     def clear(self) -> None:
         super().clear()
@@ -260,6 +270,24 @@ def lag_by_partition(app: FaustApp) -> dict[TP, int | None] | None:
         return app.consumer.lag(app.waiting)
     except ConsumerNotStarted:
         return None
+
+
+def lag_seconds(app: FaustApp) -> float | None:
+    """Return the age of the oldest message that is not done with: 0 without a lag, None if it is not known.
+
+    It is the oldest of those in flight or, without any, of those that wait for the agent.
+    """
+    known = lag(app)
+    if not known:
+        return None if known is None else 0.0
+    times = [message.timestamp for message in app.consumer.unacked if not message.acked] or app.heads
+    oldest = min((each for each in times if each and each > 0), default=None)
+    return None if oldest is None else max(0.0, time.time() - oldest)
+
+
+def arriving_per_second(app: FaustApp) -> float | None:
+    """Return the messages that come to the assigned partitions; None where it is not known."""
+    return None if app.waits_for_partitions else app.consumer.arrivals.per_second
 
 
 async def follow_bounds(app: FaustApp, first_seconds: float = _FIRST_BOUNDS_SECONDS) -> None:

@@ -31,7 +31,7 @@ from faust.types import TP
 from dehusk.streams.kafka.errors import unreadable_batch
 from dehusk.streams.kafka.input_topics import is_pattern
 from dehusk.streams.wording import pluralize
-from dehusk.streams.worker.input.lag import Bounds, find_bounds, lag_of
+from dehusk.streams.worker.input.lag import Arrivals, find_bounds, lag_of
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.process import fail_at
 
@@ -188,7 +188,7 @@ class Consumer(driver.Consumer):
         self._drained = asyncio.Event()
         self._removed: dict[TP, tuple[int, int]] = {}
         """Offsets after the last read and after the last removed message, until the latter is committed."""
-        self._bounds: Mapping[TP, Bounds] = {}
+        self.arrivals = Arrivals()
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
@@ -218,10 +218,11 @@ class Consumer(driver.Consumer):
     def lag(self, waiting: Collection[TP]) -> dict[TP, int | None]:
         """Return the lag of each partition, if known, given those of which messages wait for the agent."""
         outstanding = {message.tp for message in self.unacked}.union(waiting)
+        bounds = self.arrivals.bounds
         return {
             partition: lag_of(
                 state,
-                self._bounds.get(partition),
+                bounds.get(partition),
                 self._committed_offset[partition],
                 is_outstanding=partition in outstanding,
             )
@@ -231,7 +232,7 @@ class Consumer(driver.Consumer):
     async def find_bounds(self) -> None:
         """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them."""
         uncommitted = {each for each in self._thread.read_states() if self._committed_offset[each] is None}
-        self._bounds = await self._thread.ask(partial(find_bounds, uncommitted=uncommitted))
+        self.arrivals.note(await self._thread.ask(partial(find_bounds, uncommitted=uncommitted)))
 
     async def _getmany(
         self,

@@ -1,11 +1,19 @@
 """Lag of a partition: the messages that are not done with, by what the brokers hold."""
 
-from collections.abc import Container
+import time
+from collections import deque
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
 from faust.types import TP
+
+_ASKED = 5
+"""Times that the brokers were asked by which a rate is computed."""
+_FRESH_SECONDS = 15.0
+"""Age from which bounds say nothing of the present any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +24,42 @@ class Bounds:
     """Its first offset; None where it was not asked for."""
     end: int
     """Last stable offset."""
+
+
+class Arrivals:
+    """Messages that came to the assigned partitions in the last seconds, by the bounds of these."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._asked: deque[tuple[float, Mapping[TP, Bounds]]] = deque(maxlen=_ASKED)
+
+    def note(self, bounds: Mapping[TP, Bounds]) -> None:
+        """Note bounds that the brokers have told just now."""
+        self._asked.append((self._clock(), bounds))
+
+    @property
+    def bounds(self) -> Mapping[TP, Bounds]:
+        """The newest bounds; none where the brokers have told none for some time."""
+        return self._asked[-1][1] if self._is_fresh else {}
+
+    @property
+    def per_second(self) -> float | None:
+        """Rate over the last times that the brokers were asked; None where it is not known."""
+        if len(self._asked) < 2 or not self._is_fresh:
+            return None
+        arrived = sum(_growth(*each) for each in pairwise(bounds for _, bounds in self._asked))
+        seconds = self._asked[-1][0] - self._asked[0][0]
+        return arrived / seconds if seconds > 0 else None
+
+    @property
+    def _is_fresh(self) -> bool:
+        return bool(self._asked) and self._clock() - self._asked[-1][0] < _FRESH_SECONDS
+
+
+def _growth(before: Mapping[TP, Bounds], after: Mapping[TP, Bounds]) -> int:
+    """Count the offsets that have come to partitions of both times."""
+    both = before.keys() & after.keys()
+    return sum(max(0, after[each].end - before[each].end) for each in both)
 
 
 def lag_of(

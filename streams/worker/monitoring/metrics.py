@@ -113,6 +113,13 @@ class Metrics:
             "Messages of the assigned partitions not done with; NaN while that is not known.",
         )
 
+        self.lag_seconds = gauge(
+            "dehusk_lag_seconds", "Age of the oldest message not done with; NaN while that is not known."
+        )
+        self.arriving = gauge(
+            "dehusk_arriving_messages",
+            "Messages per second that come to the assigned partitions; NaN while that is not known.",
+        )
         self.silent_workers = gauge(
             "dehusk_silent_workers",
             "Workers of the group that have been silent for seconds; NaN without --monitoring-topic.",

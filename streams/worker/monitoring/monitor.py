@@ -98,6 +98,10 @@ class Monitor:
     """Messages not done with; None while it is not known, or the worker waits for its partitions."""
     partition_lags: Callable[[], Mapping[TP, int | None] | None] = lambda: None
     """None while the worker waits for its partitions; a lag is None until it is known."""
+    lag_seconds: Callable[[], float | None] = lambda: None
+    """Age of the oldest message not done with; None while it is not known."""
+    arriving: Callable[[], float | None] = lambda: None
+    """Messages per second that come to the partitions; None while it is not known."""
     notes: Callable[[], list[str]] = list
     """Notices that keep no page waiting."""
     max_in_flight: int = 0
@@ -188,15 +192,24 @@ class Monitor:
     def _point(self, now: float, samples: Sequence[_Sample]) -> Point:
         after, before = samples[-1], samples[max(-len(samples), -1 - _RATE_SECONDS)]
         seconds, volume = after.seconds - before.seconds, after.totals.bytes - before.totals.bytes
+
+        def rate(name: str) -> float:
+            return float(getattr(after.totals, name) - getattr(before.totals, name)) / seconds
+
         return Point(
             now,
-            pages_per_second=(after.totals.pages - before.totals.pages) / seconds,
-            bytes_per_second=volume / seconds,
+            pages_per_second=rate("pages"),
+            bytes_per_second=rate("bytes"),
             kept=(after.characters - before.characters) / volume if volume else None,
             lag=self.lag(),
             in_flight=self.in_flight(),
             memory=self.footprint.bytes if self.footprint else None,
             steps=_steps(samples[0].steps, after.steps),
+            lag_seconds=self.lag_seconds(),
+            arriving_per_second=self.arriving(),
+            done_per_second=rate("messages"),
+            skipped_per_second=rate("skipped"),
+            dead_letters_per_second=rate("dead_letters"),
         )
 
 

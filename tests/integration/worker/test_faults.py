@@ -71,12 +71,13 @@ async def test_the_lag_is_what_kafka_says_while_a_worker_waits(bench, site, stac
         await bench.until(lambda: not worker.is_ready())
         await bench.produce(records[1600:])  # while no partition is fetched, once the buffers are full
         await bench.until(lambda: worker.report()["lag"] == 2800)
+        await bench.until(lambda: worker.counter("dehusk_lag_seconds") > 1)
         assert await bench.left() == 2800
         assert sum(worker.metric("dehusk_partition_lag", "partition").values()) == 2800
     finally:
         await asyncio.to_thread(triton.resume)
     await bench.until_done()
-    await bench.until(lambda: worker.report()["lag"] == 0)
+    await bench.until(lambda: worker.report()["lag"] == worker.counter("dehusk_lag_seconds") == 0)
 
 
 @pytest.mark.parametrize("go", ["stop", "kill", "pause"])

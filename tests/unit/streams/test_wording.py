@@ -2,7 +2,7 @@
 
 import pytest
 
-from dehusk.streams.wording import pluralize
+from dehusk.streams.wording import duration, pluralize
 
 
 @pytest.mark.parametrize(
@@ -10,3 +10,19 @@ from dehusk.streams.wording import pluralize
 )
 def test_one_is_singular(count: int, said: str) -> None:
     assert pluralize(count, "dead letter") == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.2, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (3600, "1 h"),
+        (7530, "2 h 5 min"),
+        (90_000, "1 d 1 h"),
+    ],
+)
+def test_a_time_has_one_or_two_units(seconds: float, said: str) -> None:
+    assert duration(seconds) == said

@@ -21,6 +21,13 @@ const megabytes = known((value) => `${whole.format(value / 1e6)} MB`);
 const megabytesPerSecond = known((value) => (value / 1e6).toFixed(value < 1e7 ? 2 : 1));
 const seconds = known((value) => (value < 1 ? `${rate(1000 * value)} ms` : `${decimal.format(value)} s`));
 
+const duration = known((value) => {
+  if (value < 60) return `${Math.floor(value)} s`;
+  const [unit, name, below, nameBelow] = value < 3600 ? [60, "min"] : value < 86400 ? [3600, "h", 60, "min"] : [86400, "d", 3600, "h"];
+  const rest = below && Math.floor((value % unit) / below);
+  return `${whole.format(Math.floor(value / unit))} ${name}${rest ? ` ${rest} ${nameBelow}` : ""}`;
+});
+
 const byId = (id) => document.getElementById(id);
 
 function setText(node, text) {
@@ -201,6 +208,7 @@ function showNow({ point, state, group, of }) {
   setText(byId("pages-now"), rate(point.pages_per_second));
   setText(byId("bytes-now"), megabytesPerSecond(point.bytes_per_second));
   setText(byId("lag-now"), count(point.lag));
+  setText(byId("lag-age"), lagInWords(point));
   setText(byId("kept-now"), percent(point.kept));
   setText(byId("memory-now"), megabytes(point.memory));
   setText(byId("processes"), state.processes === null ? "" : `of ${count(state.processes)} ${state.processes === 1 ? "process" : "processes"}`);
@@ -215,6 +223,15 @@ function showNow({ point, state, group, of }) {
   const title = of === GROUP ? `dehusk group ${group.name}` : group ? `dehusk worker ${of}` : "dehusk worker";
   setText(document.querySelector("h1"), title);
   if (document.title !== title) document.title = title;
+}
+
+/* The age of the oldest message of the lag, and the time until there is none, at the rates of now. */
+function lagInWords({ lag, lag_seconds: age, arriving_per_second: arriving, done_per_second: done }) {
+  if (!lag) return "";
+  const progress = done - arriving;
+  const isKnown = (arriving ?? null) !== null && (done ?? null) !== null;
+  const end = !isKnown ? "" : progress > 0 ? `caught up in ${duration(lag / progress)}` : "it grows";
+  return [(age ?? null) === null ? "" : `oldest ${duration(age)}`, end].filter(Boolean).join(", ");
 }
 
 /* Whom to show: the group, or one of its workers */

@@ -229,6 +229,15 @@ def test_the_lag_of_a_group_is_unknown_while_that_of_one_worker_is(topic: Topic)
     assert state.point.lag is None
 
 
+def test_the_messages_of_a_lost_worker_grow_older(topic: Topic, clock: Clock) -> None:
+    topic.state("a", replace(STATE, point=replace(STATE.point, lag_seconds=30.0)))
+    clock.now += 12
+    topic.state("b", replace(STATE, point=replace(STATE.point, lag_seconds=1.0), partitions=()))
+    state = topic.group.state
+    assert state is not None
+    assert state.point.lag_seconds == 42.0
+
+
 def test_a_partition_that_moves_is_shown_once(topic: Topic) -> None:
     topic.state("a", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 1, 2))))
     topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 7),)))

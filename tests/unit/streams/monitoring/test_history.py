@@ -69,6 +69,15 @@ def test_figures_are_summed_by_slot_and_the_share_kept_by_bytes() -> None:
     assert slot_of(before.time) + 1 == slot_of(point.time) == slot_of(NOW)
 
 
+def test_rates_are_summed_as_far_as_they_are_known_and_the_oldest_age_counts() -> None:
+    one, other = Curve(), Curve()
+    one.add(replace(POINT, arriving_per_second=3.0, dead_letters_per_second=0.5, lag_seconds=7.0))
+    other.add(replace(POINT, arriving_per_second=4.0, lag_seconds=60.0))
+    (point,) = sum_hour([one, other], slot_of(NOW))
+    assert (point.arriving_per_second, point.dead_letters_per_second) == (7.0, 0.5)
+    assert (point.lag_seconds, point.done_per_second) == (60.0, None)
+
+
 def test_points_of_another_hour_are_left_out() -> None:
     curve = Curve()
     curve.add(replace(POINT, time=NOW - 3600))

@@ -75,7 +75,8 @@ def test_it_says_what_the_group_does() -> None:
     text = "\n".join(lines(report(3, gone=1)))
     for expected in (
         "group news: 2 workers, 1 silent; dehusk 0.1.0, dehusk version 7",
-        "123.4 pages/s, 1.20 MB/s, lag 5,678, 7 in flight, 25.0% kept, 420 MB",
+        "123.4 pages/s, 1.20 MB/s, 7 in flight, 25.0% kept, 420 MB",
+        "lag 5,678; – messages/s come, – are done",
         "9 pages = 6 documents (1 empty)",
         "at most 123",
         "silent since",
@@ -85,6 +86,24 @@ def test_it_says_what_the_group_does() -> None:
         "available: redis",
     ):
         assert expected in text
+
+
+@pytest.mark.parametrize(
+    ("lag", "arriving", "done", "line"),
+    [
+        (600, 2.0, 5.0, "lag 600, oldest 2 h 5 min, caught up in 3 min; 2.0 messages/s come, 5.0 are done"),
+        (5678, 50.0, 20.0, "lag 5,678, oldest 2 h 5 min, it grows; 50.0 messages/s come, 20.0 are done"),
+        (0, 50.0, 50.0, "lag 0; 50.0 messages/s come, 50.0 are done"),
+        (None, None, 50.0, "lag –"),
+    ],
+)
+def test_the_lag_has_an_age_and_an_end(
+    lag: int | None, arriving: float | None, done: float, line: str
+) -> None:
+    point = replace(POINT, lag=lag, lag_seconds=7530.0, arriving_per_second=arriving, done_per_second=done)
+    full = report()
+    assert full.state is not None
+    assert line in lines(replace(full, state=replace(full.state, point=point)), width=90)
 
 
 def test_figures_of_a_silent_worker_are_unknown_but_for_its_lag() -> None:

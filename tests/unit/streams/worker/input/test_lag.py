@@ -7,7 +7,7 @@ import pytest
 from aiokafka import TopicPartition
 from faust.types import TP
 
-from dehusk.streams.worker.input.lag import Bounds, find_bounds, lag_of
+from dehusk.streams.worker.input.lag import Arrivals, Bounds, find_bounds, lag_of
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,19 @@ async def test_beginnings_are_asked_for_only_where_nothing_is_committed() -> Non
 
 async def test_without_partitions_nothing_is_asked() -> None:
     assert await find_bounds(Brokers(), uncommitted=set()) == {}
+
+
+def test_what_comes_is_counted_in_the_partitions_that_stay() -> None:
+    now = [0.0]
+    arrivals = Arrivals(lambda: now[0])
+    assert (arrivals.per_second, arrivals.bounds) == (None, {})
+    one, other = TP("raw", 0), TP("raw", 1)
+    arrivals.note({one: Bounds(None, 100)})
+    assert arrivals.per_second is None
+    now[0] = 3.0
+    arrivals.note({one: Bounds(None, 130), other: Bounds(None, 5000)})
+    now[0] = 6.0
+    arrivals.note({one: Bounds(None, 10), other: Bounds(None, 5030)})  # one was made again
+    assert arrivals.per_second == 10.0
+    now[0] = 60.0
+    assert (arrivals.per_second, arrivals.bounds) == (None, {})
