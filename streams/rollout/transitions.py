@@ -102,17 +102,20 @@ def _stepped(state: Rollout) -> tuple[Part, Steps]:
 def promote(state: Rollout, version: str, by: str) -> Rollout:
     """Have a version serve that is no canary or shadow any more; a canary of another one ends.
 
+    Another version than before is on probation; one that serves already is not once more.
+
     Raises:
         ConfigurationError: it serves already, and alone.
     """
     if state.serving == version and state.canary is None and state.revision:
         raise ConfigurationError(f"version {version} serves already")
     changed = _next(state, by, f"version {version} serves")
+    is_other = state.serving != version
     return replace(
         changed,
         serving=version,
-        previous=state.serving if state.serving != version else state.previous,
-        promoted_at=changed.change.at,
+        previous=state.serving if is_other else state.previous,
+        promoted_at=changed.change.at if is_other else state.promoted_at,
         canary=None,
         steps=None,
         shadow=None if state.shadow and state.shadow.version == version else state.shadow,

@@ -219,6 +219,9 @@ async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_veri
     candidate = find_candidate(place)
     for name in candidate.left_out:
         click.echo(f"dehusk: {printable(name)} is no part of a version and not copied", err=True)
+    config, of_model = candidate.config, checks.repository / checks.model / CONFIG_FILE
+    if config and config.parent == candidate.model.parent and of_model.exists():
+        click.echo(f"dehusk: {config} is not copied: {of_model} holds for all versions", err=True)
     return await add_version(
         candidate, checks.repository, checks.model, version, verify if is_verified else None, hold=hold
     )

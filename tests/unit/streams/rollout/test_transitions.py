@@ -115,6 +115,13 @@ def test_whatever_is_done_a_version_with_steps_is_tried_and_shares_grow(changes:
         assert Rollout.decode(state.encode()) == state
 
 
+def test_promoting_what_serves_ends_a_canary_and_begins_no_probation() -> None:
+    assert START.promoted_at is None
+    good = promote(START, "8", "me")
+    again = promote(with_canary(good, Part("9", 0.1), "me"), "8", "me")
+    assert (again.canary, again.previous, again.promoted_at) == (None, "7", good.promoted_at)
+
+
 def test_a_shadow_stays_beside_a_canary_until_it_is_promoted() -> None:
     both = canary(with_shadow(START, Part("9", 1.0), "me"))
     assert both.versions == ("7", "8", "9")

@@ -154,6 +154,18 @@ def test_what_is_left_out_is_named_without_what_moves_a_terminal(repository: Pat
     assert "\x1b" not in ended.stderr
 
 
+def test_a_configuration_beside_a_version_of_a_known_model_is_named_as_not_copied(
+    repository: Path, tmp_path: Path
+) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    (place / "config.pbtxt").write_text((repository / "model" / "config.pbtxt").read_text())
+    words = ("add", place, "--repository", repository, "--no-verify", "--yes", "--model")
+    assert f"{place / 'config.pbtxt'} is not copied" in call(*words, "model").stderr
+    assert not (repository / "model" / "10" / "config.pbtxt").exists()
+    assert "is not copied" not in call(*words, "new").stderr
+    assert (repository / "new" / "config.pbtxt").exists()
+
+
 def test_what_triton_was_not_asked_to_load_stays_and_is_named(repository: Path, tmp_path: Path) -> None:
     place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
     words = ("add", place, "--repository", repository, "--model", "model", "--labeler", "onnx", "--load")
