@@ -1,5 +1,7 @@
 """Offsets that a consumer group has committed."""
 
+from contextlib import suppress
+
 from aiokafka import TopicPartition
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, UnknownTopicOrPartitionError, for_code
@@ -40,14 +42,30 @@ async def committed_offset(settings: KafkaSettings, group: str, partition: Topic
         ConfigurationError: the brokers refuse the user, or are older than Kafka 2.5.
     """
     async with open_client(settings) as client:
-        for attempt in range(_ATTEMPTS - 1):
-            try:
-                return await ask_committed_offset(client, group, partition)
-            except KafkaError as error:
-                if not error.retriable:
-                    raise
-            await back_off(attempt)
-        return await ask_committed_offset(client, group, partition)
+        return await _ask_until_known(client, group, partition)
+
+
+async def check_offsets(settings: KafkaSettings, group: str, partition: TopicPartition) -> None:
+    """Check that the brokers tell which offsets are stable; that of the partition need not be.
+
+    Raises:
+        UnavailableError: the brokers do not answer.
+        ConfigurationError: the brokers refuse the user, or are older than Kafka 2.5.
+    """
+    async with open_client(settings) as client:
+        with suppress(UnstableOffset):  # as long as a worker that is frozen has a transaction open
+            await _ask_until_known(client, group, partition)
+
+
+async def _ask_until_known(client: AIOKafkaClient, group: str, partition: TopicPartition) -> int:
+    for attempt in range(_ATTEMPTS - 1):
+        try:
+            return await ask_committed_offset(client, group, partition)
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+        await back_off(attempt)
+    return await ask_committed_offset(client, group, partition)
 
 
 async def ask_committed_offset(client: AIOKafkaClient, group: str, partition: TopicPartition) -> int:

@@ -27,7 +27,7 @@ from dehusk.streams.kafka.client import (
 )
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import input_topics
-from dehusk.streams.kafka.offsets import committed_offset
+from dehusk.streams.kafka.offsets import check_offsets
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix, worker_rights
 from dehusk.streams.labelers import PROBE
@@ -99,7 +99,7 @@ async def check_transactions(settings: WorkerSettings, topics: WorkerTopics) -> 
                 raise refusal(settings.kafka, [right]) from error
     finally:
         await close_at_once(producer)
-    await committed_offset(settings.kafka, group, TopicPartition(topic, 0))
+    await check_offsets(settings.kafka, group, TopicPartition(topic, 0))
 
 
 async def check_session(settings: WorkerSettings) -> None:
