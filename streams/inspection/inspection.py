@@ -6,22 +6,27 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import cast
 
-from dehusk.inference.labelers.labeler import LOCAL_LABELERS, Labeler
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS, Labeler, encodings_read
 from dehusk.inference.labelers.repository import models, versions
-from dehusk.schemas.errors import DehuskError, ExtractionError
+from dehusk.schemas.errors import DehuskError, ExtractionError, NotEncodedError
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
-from dehusk.schemas.pages import EncodedPage, Prediction, RawPage
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction, RawPage
+from dehusk.streams.inspection.original import ShownPage
 from dehusk.streams.inspection.steps import Explaining, OpenedPage, Preparing, Showing, open_inspector
+from dehusk.streams.inspection.style_sheets import Fetch
 from dehusk.streams.labelers import open_labeler
 from dehusk.streams.preparation.pool import PreparationPool, open_pool
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.sources.source import Decoded
 from dehusk.streams.worker_settings import WorkerSettings
+
+_SHARE = 3
+"""Time and memory of a step of an inspection, as a multiple of those of a worker's step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,10 @@ class Labelers:
         (answer,) = await self._open[number].label([page])
         return answer
 
+    def encodings(self, number: int) -> frozenset[Encoding]:
+        """Return the optional encodings that the labeler of this number reads, once it has refused a page."""
+        return encodings_read(self._open[number])
+
     async def aclose(self) -> None:
         """Close all open labelers."""
         for labeler in self._open.values():
@@ -88,10 +97,13 @@ def open_inspector_pool(
 ) -> AbstractAsyncContextManager[PreparationPool]:
     """Open a process that decodes and prepares pages within limits, without the elements that are excluded.
 
+    Its steps make more of a page than those of a worker, so that their limits are larger by `_SHARE`.
+
     Raises:
         ConfigurationError: the source or the process cannot be opened.
     """
-    return open_pool(partial(open_inspector, source, settings, limits.max_blocks, exclude), 1, limits)
+    shares = replace(limits, seconds=_SHARE * limits.seconds, large_bytes=_SHARE * limits.large_bytes)
+    return open_pool(partial(open_inspector, source, settings, limits.max_blocks, exclude), 1, shares)
 
 
 async def inspect(page: Decoded, pool: PreparationPool, labelers: Labelers) -> Inspection:
@@ -102,46 +114,63 @@ async def inspect(page: Decoded, pool: PreparationPool, labelers: Labelers) -> I
         UnavailableError: the labeler does not answer.
         ConfigurationError: the model is not there, or its tensors are not the ones encoded.
     """
-    opened, original = await open_page(page, pool)
-    inspection = Inspection(opened, original, pool, labelers)
+    opened, shown = await open_page(page, pool, frozenset())
+    assert isinstance(page, RawPage)  # noqa: S101 what else is opened
+    inspection = Inspection(page, opened, shown, pool, labelers)
     await inspection.first_view()
     return inspection
 
 
-async def open_page(page: Decoded, pool: PreparationPool) -> tuple[OpenedPage, str | Broken]:
-    """Open a page; return its own HTML, too, made harmless, or why it cannot be shown.
+async def open_page(
+    page: Decoded, pool: PreparationPool, encodings: frozenset[Encoding] = frozenset(Encoding)
+) -> tuple[OpenedPage, ShownPage | Broken]:
+    """Open a page with optional encodings; return it as it is shown, too, or why it cannot be.
 
     Raises:
         ExtractionError: it is no HTML page or cannot be cleaned; the message has the reason.
     """
-    opened = await pool.answer_alone(Preparing(page))
+    opened = await _prepared(page, pool, encodings)
+    assert isinstance(page, RawPage)  # noqa: S101 what else is opened
+    shown = await pool.answer_alone(Showing(page.html, opened.texts, page.url))
+    return opened, cast("ShownPage | Broken", shown)
+
+
+async def _prepared(page: Decoded, pool: PreparationPool, encodings: frozenset[Encoding]) -> OpenedPage:
+    opened = await pool.answer_alone(Preparing(page, encodings))
     if isinstance(opened, Tombstone):
         raise DehuskError("tombstone: the crawler says that the page is gone")
     if isinstance(opened, Skipped | Broken):
         raise ExtractionError(opened.reason, opened.detail)
     assert isinstance(opened, OpenedPage)  # noqa: S101 what else answers Preparing
-    assert isinstance(page, RawPage)  # noqa: S101 what else is opened
-    original = await pool.answer_alone(Showing(page.html, opened.texts))
-    return opened, cast("str | Broken", original)
+    return opened
 
 
 @dataclass(slots=True)
 class Inspection:
     """A page as it is shown, in JSON; the view by each labeler is made when it is first asked for."""
 
+    _page: RawPage
     _opened: OpenedPage
-    _original: str | Broken
+    _shown: ShownPage | Broken
     _pool: PreparationPool
     _labelers: Labelers
     _views: dict[int, str] = field(default_factory=dict)
+    _sheets: str | None = None
 
     @property
     def page(self) -> str:
         """The page without labels, and the names of the labelers."""
-        original = self._original
-        shown = {"refusal": str(original)} if isinstance(original, Broken) else {"original": original}
+        page = self._shown
+        shown = {"refusal": str(page)} if isinstance(page, Broken) else {"original": page.html}
         names = [choice.name for choice in self._labelers.offered]
-        return json.dumps({**json.loads(self._opened.json), **shown, "labelers": names})
+        sheets = len(self._linked)
+        return json.dumps({**json.loads(self._opened.json), **shown, "sheets": sheets, "labelers": names})
+
+    async def style_sheets(self, fetch: Fetch) -> str:
+        """Return the style sheets that the page links to, in order; each is a `text`, or an `error`."""
+        if self._sheets is None:
+            self._sheets = json.dumps([asdict(sheet) for sheet in await fetch(self._linked)])
+        return self._sheets
 
     async def first_view(self) -> str:
         """Return the view by the first labeler.
@@ -170,8 +199,12 @@ class Inspection:
     def __len__(self) -> int:
         return len(self._labelers.offered)
 
+    @property
+    def _linked(self) -> tuple[str, ...]:
+        return () if isinstance(self._shown, Broken) else self._shown.sheets
+
     async def _view(self, number: int) -> str:
-        labels = await self._labelers.label(number, self._opened.packed.encoded)
+        labels = await self._label(number)
         if isinstance(labels, Broken):
             raise ExtractionError(labels.reason, labels.detail)
         options = self._labelers.offered[number].settings.options
@@ -181,3 +214,12 @@ class Inspection:
             raise ExtractionError(view.reason, view.detail)
         assert isinstance(view, str)  # noqa: S101 what else answers Explaining
         return view
+
+    async def _label(self, number: int) -> Prediction | Broken:
+        """Label the page, which has no encodings that nobody has asked for: some take much memory."""
+        try:
+            return await self._labelers.label(number, self._opened.packed.encoded)
+        except NotEncodedError:
+            encodings = self._labelers.encodings(number)
+            prepared = await _prepared(self._page, self._pool, encodings)
+            return await self._labelers.label(number, prepared.packed.encoded)

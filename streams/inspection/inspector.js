@@ -1,19 +1,9 @@
 
-"use strict";
-
 const page = JSON.parse(document.getElementById("page-data").textContent);
 const views = JSON.parse(document.getElementById("view-data").textContent);
-const at = (id) => document.getElementById(id);
-const shown = { view: null, number: 0, other: null, blocks: [], pieces: {}, flipped: [], current: -1,
-  pointed: [] };
+const shown = { view: null, number: 0, other: null, blocks: [], pieces: {}, flipped: [], current: -1, pointed: -1,
+  frame: null, texts: { spans: [], blockOf: new WeakMap() }, sheets: null };
 const TEXTS = ["text", "markdown", "comments"];
-
-function make(name, classes, text) {
-  const made = document.createElement(name);
-  if (classes) made.className = classes;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 
 // The page, built of its blocks: paragraphs of rows of cells of lines; all text is set as text.
 function buildBlocks() {
@@ -83,8 +73,6 @@ function buildTexts() {
 }
 
 const count = (kinds, kind) => kinds.filter((each) => each === kind).length.toLocaleString("en");
-const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
-
 function summary() {
   const { view, other } = shown;
   const kinds = view.kinds;
@@ -113,32 +101,84 @@ function describe(number) {
   at("details").replaceChildren(numbers, why);
 }
 
-function originalDocument() {
-  const { view } = shown;
-  const rules = { content: "background:#d8f3dc!important;color:#123!important;outline:1px solid #2d8a4e!important",
-    comment: "background:#dde8fd!important;color:#123!important;outline:1px solid #3b6fd4!important",
-    boilerplate: "opacity:.5!important" };
-  const style = Object.entries(rules).map(([kind, rule]) => {
-    const chosen = view.kinds.flatMap((each, number) => each === kind ? [`.dehusk-block-${number}`] : []);
-    return chosen.length ? `${chosen.join(",")}{${rule}}` : "";
-  }).join("");
-  return page.original.replace("</head>", () => `<style>${style}</style></head>`);
-}
+/* ---- the page as readers see it ---- */
+
+const EDGES = { content: "45, 138, 78", comment: "59, 111, 212", boilerplate: "110, 115, 122" };
+const FILLS = { content: 0.18, comment: 0.18, boilerplate: 0.05 };
 
 function showOriginal() {
   const pane = at("original");
-  if (pane.hidden) return;
   if (page.original === undefined) {
-    pane.replaceChildren(make("p", "boilerplate", `The page cannot be shown as it looked: ${page.refusal}`));
+    pane.replaceChildren(make("p", "boilerplate", `The page cannot be shown as readers see it: ${page.refusal}`));
+    choose("tab-blocks");
     return;
   }
-  const frame = make("iframe", "");
-  frame.setAttribute("sandbox", "");
-  frame.setAttribute("referrerpolicy", "no-referrer");
-  frame.title = "The page as it looked, without scripts and without what it loads";
-  frame.srcdoc = originalDocument();
+  const frame = makeFrame(page.original, "The page as readers see it, without scripts and without what it loads");
+  frame.addEventListener("load", () => { if (frame.contentDocument) watchFrame(frame); });
   pane.replaceChildren(frame);
 }
+
+function watchFrame(frame) {
+  const within = frame.contentDocument;
+  shown.frame = frame;
+  shown.texts = findTexts(within, page.blocks.length);
+  still(within);
+  on(within, "mousemove", (event) => {
+    const number = blockUnder(within, shown.texts, event.clientX, event.clientY);
+    if (number >= 0 && number !== shown.pointed) point(number);
+  });
+  on(within, "click", (event) => {
+    event.preventDefault();
+    const number = blockAt(within, shown.texts, event.clientX, event.clientY);
+    if (number < 0) return;
+    at("original").focus({ preventScroll: true });
+    select(number, "texts");
+  });
+  on(within, "keydown", onKey);
+  if (shown.sheets) putSheets();
+  paintTexts();
+}
+
+function paintTexts() {
+  if (shown.view) for (const number of shown.texts.spans.keys()) paintText(number);
+}
+
+function paintText(number) {
+  const kind = shown.view.kinds[number], isFlipped = shown.other !== null && shown.other.kinds[number] !== kind;
+  const line = number === shown.current ? "3px solid #7a3df0" : isFlipped ? "2px dashed #c2570c" :
+    `1px ${kind === "boilerplate" ? "dashed" : "solid"} rgb(${EDGES[kind]})`;
+  const fill = number === shown.pointed ? "rgba(255, 214, 70, .45)" : `rgba(${EDGES[kind]}, ${FILLS[kind]})`;
+  for (const span of shown.texts.spans[number] || []) outline(span, line, fill);
+}
+
+async function loadSheets() {
+  at("styles").disabled = true;
+  const before = at("status").textContent;
+  say("loading style sheets …");
+  try {
+    const answer = await fetch("styles", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+    if (!answer.ok) throw new Error(`the inspector answers ${answer.status}: ${(await answer.text()).trim()}`);
+    shown.sheets = await answer.json();
+    if (shown.frame) putSheets();
+    const failed = shown.sheets.filter((sheet) => sheet.error);
+    say([`${shown.sheets.length - failed.length} of ${plural(shown.sheets.length, "style sheet")} loaded.`,
+      ...failed.map(({ url, error }) => `${url}: ${error}`)].join(" "), failed.length);
+  } catch (error) {
+    say(`No style sheets: ${error.message}. ${before}`, true);
+    at("styles").disabled = false;
+  }
+}
+
+/* Fills the places of the style sheets, which are in the order that the page has them in. */
+function putSheets() {
+  const within = shown.frame.contentDocument;
+  shown.sheets.forEach(({ text }, number) => {
+    const place = Document.prototype.querySelector.call(within, `head > style.dehusk-sheet-${number}`);
+    if (place) place.textContent = text;
+  });
+}
+
+/* ---- labels ---- */
 
 async function viewOf(number) {
   if (views[number] === undefined) {
@@ -167,27 +207,43 @@ async function show() {
     Object.assign(shown, { view, other: against, number });
     paintBlocks();
     buildTexts();
-    showOriginal();
-    if (shown.current >= 0) point(shown.current);
+    paintTexts();
+    if (shown.current >= 0) select(shown.current);
     say(summary());
   } catch (error) {
     if (turn === asked) say(`${page.labelers[number]}: ${error.message}`, true);
   }
 }
 
-// Points at a block on both sides; it scrolls the sides that are named.
-function point(number, ...scrolled) {
-  const pieces = TEXTS.map((name) => shown.pieces[name][number]).filter(Boolean);
-  for (const each of shown.pointed) each.classList.remove("pointed");
-  shown.pointed = [shown.blocks[number], ...pieces];
-  for (const each of shown.pointed) each.classList.add("pointed");
-  shown.current = number;
+const elementsOf = (number) => [shown.blocks[number], ...TEXTS.map((name) => shown.pieces[name][number])].filter(Boolean);
+
+/* Says what there is to say of a block while the mouse is over it. */
+function point(number) {
+  mark("pointed", number);
   describe(number);
-  if (scrolled.includes("blocks")) {
-    choose("tab-blocks");
-    shown.blocks[number].scrollIntoView({ block: "center" });
-  }
+}
+
+/* Makes a block the current one, and scrolls to it on the sides that are named. */
+function select(number, ...scrolled) {
+  mark("current", number);
+  point(number);
+  if (scrolled.includes("page")) scrollPage(number);
   if (scrolled.includes("texts")) scrollTexts(number);
+}
+
+function mark(name, number) {
+  const before = shown[name];
+  shown[name] = number;
+  if (before >= 0) for (const each of elementsOf(before)) each.classList.remove(name);
+  for (const each of elementsOf(number)) each.classList.add(name);
+  for (const each of new Set([before, number])) if (each >= 0) paintText(each);
+}
+
+/* Scrolls the side of the page: where readers do not see a block, its list of blocks shows it. */
+function scrollPage(number) {
+  if (!at("original").hidden && scrollToText(shown.frame, shown.texts.spans[number])) return;
+  choose("tab-blocks");
+  shown.blocks[number].scrollIntoView({ block: "center" });
 }
 
 function scrollTexts(number) {
@@ -205,6 +261,8 @@ function focusOn(element) {
   element.focus();
 }
 
+const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+
 const blockOf = (event) => {
   const element = event.target.closest && event.target.closest("[data-block]");
   return element ? Number(element.dataset.block) : -1;
@@ -212,21 +270,20 @@ const blockOf = (event) => {
 
 function watch(pane, otherSide) {
   pane.addEventListener("mouseover", (event) => { if (blockOf(event) >= 0) point(blockOf(event)); });
-  pane.addEventListener("focusin", (event) => { if (blockOf(event) >= 0) point(blockOf(event)); });
+  pane.addEventListener("focusin", (event) => { if (blockOf(event) >= 0) select(blockOf(event)); });
   pane.addEventListener("click", (event) => {
     if (blockOf(event) >= 0) {
       focusOn(event.target.closest("[data-block]"));
-      point(blockOf(event), otherSide);
+      select(blockOf(event), otherSide);
     }
   });
   pane.addEventListener("keydown", (event) => {
-    const steps = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
     if (blockOf(event) < 0) return;
     if (event.key === "Enter") {
-      point(blockOf(event), otherSide);
-    } else if (steps[event.key]) {
+      select(blockOf(event), otherSide);
+    } else if (STEPS[event.key]) {
       const all = [...pane.querySelectorAll("[data-block]")];
-      const next = all[all.indexOf(event.target.closest("[data-block]")) + steps[event.key]];
+      const next = all[all.indexOf(event.target.closest("[data-block]")) + STEPS[event.key]];
       if (next) focusOn(next);
     } else {
       return;
@@ -243,7 +300,6 @@ function choose(id) {
     tab.tabIndex = isChosen ? 0 : -1;
     if (pane.hidden === isChosen) {
       pane.hidden = !isChosen;
-      if (pane.id === "original" && shown.view) showOriginal();
     }
   }
 }
@@ -252,8 +308,24 @@ function nextDifference() {
   const { flipped, current } = shown;
   if (!flipped.length) return;
   const number = flipped.find((each) => each > current) ?? flipped[0];
-  point(number, "blocks", "texts");
-  focusOn(shown.blocks[number]);
+  select(number, "page", "texts");
+  if (at("original").hidden) focusOn(shown.blocks[number]);
+}
+
+/* Goes on among the blocks of the page as readers see it, past those that they do not see. */
+function step(by) {
+  let number = shown.current + by;
+  while (page.blocks[number] && !(shown.texts.spans[number] || []).some((span) => span.getClientRects().length)) number += by;
+  if (page.blocks[number]) select(number, "page", "texts");
+}
+
+function onKey(event) {
+  if (event.target.tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
+  const isInPage = event.currentTarget !== document || document.activeElement === at("original");
+  if (event.key === "n" || event.key === "N") nextDifference();
+  else if (isInPage && STEPS[event.key]) step(STEPS[event.key]);
+  else return;
+  event.preventDefault();
 }
 
 function start() {
@@ -282,15 +354,19 @@ function start() {
       next.focus();
     });
   }
-  document.addEventListener("keydown", (event) => {
-    const isTyping = event.target.tagName === "SELECT";
-    if ((event.key === "n" || event.key === "N") && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      nextDifference();
-    }
-  });
+  document.addEventListener("keydown", onKey);
+  for (const pane of document.querySelectorAll(".pane")) {
+    pane.addEventListener("mouseleave", () => { if (shown.current >= 0) point(shown.current); });
+  }
+  const styles = at("styles");
+  if (styles && page.sheets) {
+    styles.disabled = false;
+    styles.addEventListener("click", loadSheets);
+  }
   buildBlocks();
   watch(at("blocks"), "texts");
-  for (const name of TEXTS) watch(at(name), "blocks");
+  for (const name of TEXTS) watch(at(name), "page");
+  showOriginal();
   show();
 }
 

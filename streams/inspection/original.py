@@ -5,10 +5,13 @@ other texts of the page by letters and digits alone, as white space and marks di
 """
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
+from urllib.parse import urljoin
 
 from dehusk.inference.segmentation.parser import Node, flatten, parse
 
@@ -16,6 +19,7 @@ Piece = tuple[str, int]
 """A part of a text, and the block that it is of, or -1."""
 
 _WORD = re.compile(r"[^\W_]+")
+_OTHERS = re.compile(r"[\W_]+")
 _OPENING = re.compile(r"[\W_]*(?:\d+[.)]\s+)?[\W_]*")
 """Marks of Markdown, or the number of an item, before the first letter of a line."""
 _SHORT = 12
@@ -28,21 +32,30 @@ _FIRST_WORDS = (8, 4, 2, 1)
 
 
 class Letters:
-    """Letters and digits of a text, and the positions of its words."""
+    """Letters and digits of a text, and the positions of its words, as a huge page has millions of them."""
 
     def __init__(self, text: str) -> None:
-        words = list(_WORD.finditer(text))
-        self.letters = "".join(word[0] for word in words)
-        starts = accumulate((word.end() - word.start() for word in words), initial=0)
-        self.origins = {start: word.start() for start, word in zip(starts, words, strict=False)}
-        """Position of each word in the text, by its position among the letters."""
+        self.letters = letters_of(text)
+        self._starts, self._origins = array("q"), array("q")
+        position = 0
+        for word in _WORD.finditer(text):
+            self._starts.append(position)
+            self._origins.append(word.start())
+            position += word.end() - word.start()
+
+    def origin(self, position: int) -> int | None:
+        """Return the position in the text of the word at a position among the letters; None within a word."""
+        number = bisect_left(self._starts, position)
+        found = number < len(self._starts) and self._starts[number] == position
+        return self._origins[number] if found else None
 
     def find(self, text: str, position: int) -> tuple[int, int] | None:
         """Find the letters of a block, or of its first words, after a position; return start and end."""
-        words = _WORD.findall(text)
-        for part in dict.fromkeys("".join(words[:count]) for count in (len(words), *_FIRST_WORDS)):
+        first = [word[0] for word in islice(_WORD.finditer(text), _FIRST_WORDS[0])]
+        beginnings = ("".join(first[:count]) for count in _FIRST_WORDS)
+        for part in dict.fromkeys((letters_of(text), *beginnings)):
             start = find_letters(self.letters, part, position)
-            while start >= 0 and start not in self.origins:
+            while start >= 0 and self.origin(start) is None:
                 start = find_letters(self.letters, part, start + 1)
             if start >= 0:
                 return start, start + len(part)
@@ -51,7 +64,7 @@ class Letters:
 
 def letters_of(text: str) -> str:
     """Return the letters and digits of a text."""
-    return "".join(_WORD.findall(text))
+    return _OTHERS.sub("", text)
 
 
 def find_letters(letters: str, searched: str, position: int) -> int:
@@ -65,8 +78,9 @@ def pieces(text: str, blocks: Sequence[Piece]) -> list[Piece]:
     letters, position, starts = Letters(text), 0, [(0, -1)]
     for block_text, block in blocks:
         span = letters.find(block_text, position)
-        if span is not None:
-            start, (before, last) = letters.origins[span[0]], starts[-1]
+        start = None if span is None else letters.origin(span[0])
+        if span is not None and start is not None:
+            before, last = starts[-1]
             opening = _opening(text, start)
             starts.append((opening if last < 0 or opening > before else start, block))
             position = span[1]
@@ -104,6 +118,9 @@ ATTRIBUTES = frozenset(
 """Attributes that are written, besides `src` of an image that is its own data."""
 BLOCK_CLASS = "dehusk-block-"
 """Prefix of the class of an element with a block's text; the page's own classes do not begin so."""
+SHEET_CLASS = "dehusk-sheet-"
+"""Prefix of the class of an empty `<style>` in the head, for a style sheet that the page links to."""
+_MAX_SHEETS = 30
 _DROPPED = frozenset(
     """
     applet audio base canvas embed frame frameset iframe input link meta noembed noframes
@@ -119,8 +136,22 @@ _PICTURES = ("data:image/png", "data:image/jpeg", "data:image/gif", "data:image/
 _TEXT = "-text"
 
 
-def sanitize(html: bytes, blocks: tuple[str, ...]) -> str:
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """A page as it may be shown."""
+
+    html: str
+    sheets: tuple[str, ...] = ()
+    """Addresses of the style sheets that the page links to, none of which is loaded."""
+
+
+def sanitize(html: bytes, blocks: tuple[str, ...], url: str = "") -> ShownPage:
     """Write a page in UTF-8 as HTML that may be shown, with the texts of its blocks marked by classes.
+
+    Args:
+        html: the page.
+        blocks: the texts of its blocks.
+        url: its address, which those of its style sheets may be relative to.
 
     Raises:
         PageError: the page's elements do not fit into memory.
@@ -128,14 +159,24 @@ def sanitize(html: bytes, blocks: tuple[str, ...]) -> str:
     document = parse(flatten(html))
     root = document.root
     if root is None:
-        return ""
-    writer = _Writer(_numbers(root, blocks))
-    body = "".join(writer.written(root))
-    styles = "".join(f"<style>{style}</style>" for style in writer.styles)
-    return (
+        return ShownPage("")
+    base = document.css_first("base[href]")
+    styles = _Styles(_joined(url, base.attributes.get("href") if base is not None else ""))
+    body = "".join(_written(root, _numbers(root, blocks), styles))
+    return ShownPage(
         f'<!DOCTYPE html><html{_attributes(root)}><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">{styles}</head>{body}</html>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">{"".join(styles.written)}</head>'
+        f"{body}</html>",
+        tuple(styles.sheets),
     )
+
+
+def _joined(base: str, url: str | None) -> str:
+    """Return a URL, which may be relative to another one; the other one if it is malformed."""
+    try:
+        return urljoin(base, (url or "").strip())
+    except ValueError:
+        return base
 
 
 def _numbers(root: Node, blocks: tuple[str, ...]) -> list[int]:
@@ -154,30 +195,46 @@ def _numbers(root: Node, blocks: tuple[str, ...]) -> list[int]:
     return numbers
 
 
-class _Writer:
-    """Writer of a tree, with the elements and attributes known here."""
+class _Styles:
+    """Style sheets of a page in order: its own ones, and places for those that it links to."""
 
-    def __init__(self, numbers: list[int]) -> None:
-        self.styles: list[str] = []
-        self._numbers = iter(numbers)
+    def __init__(self, base: str) -> None:
+        self.written: list[str] = []
+        self.sheets: list[str] = []
+        self._base = base
 
-    def written(self, root: Node) -> Iterator[str]:
-        """Write the `<body>`."""
-        for node, entering in _walk(root, self.styles):
-            if _is_text(node):
-                yield self._text(node)
-            elif (node.tag or "") in ELEMENTS:
-                yield _start(node) if entering else _end(node)
-
-    def _text(self, node: Node) -> str:
-        text = escape(node.text_content or "", quote=False)
-        number, parent = next(self._numbers), node.parent
-        if number < 0 or (parent is not None and parent.tag in _WITHOUT_TEXT):
-            return text
-        return f'<span class="{BLOCK_CLASS}{number}" title="block {number + 1}">{text}</span>'
+    def add(self, node: Node) -> None:
+        """Add a `<style>`, unless it holds what could end one, or a place for what a `<link>` leads to."""
+        attributes = node.attributes
+        media = f' media="{escape(attributes["media"] or "")}"' if "media" in attributes else ""
+        text = node.text(deep=True) if node.tag == "style" else ""
+        if node.tag == "style" and "</" not in text:
+            self.written.append(f"<style{media}>{text}</style>")
+        elif node.tag == "link" and attributes.get("href") and len(self.sheets) < _MAX_SHEETS:
+            kinds = (attributes.get("rel") or "").lower().split()
+            if "stylesheet" in kinds and "alternate" not in kinds:
+                self.written.append(f'<style class="{SHEET_CLASS}{len(self.sheets)}"{media}></style>')
+                self.sheets.append(_joined(self._base, attributes["href"]))
 
 
-def _walk(root: Node, styles: list[str] | None = None) -> Iterator[tuple[Node, bool]]:
+def _written(root: Node, numbers: list[int], styles: _Styles) -> Iterator[str]:
+    """Write the `<body>` with the elements and attributes known here."""
+    left = iter(numbers)
+    for node, entering in _walk(root, styles):
+        if _is_text(node):
+            yield _text(node, next(left))
+        elif (node.tag or "") in ELEMENTS:
+            yield _start(node) if entering else _end(node)
+
+
+def _text(node: Node, number: int) -> str:
+    text, parent = escape(node.text_content or "", quote=False), node.parent
+    if number < 0 or (parent is not None and parent.tag in _WITHOUT_TEXT):
+        return text
+    return f'<span class="{BLOCK_CLASS}{number}">{text}</span>'
+
+
+def _walk(root: Node, styles: _Styles | None = None) -> Iterator[tuple[Node, bool]]:
     """Yield the texts and elements of a tree in order, elements as they are entered and as they are left.
 
     Dropped elements are left out; style sheets are added to `styles`.
@@ -195,18 +252,13 @@ def _walk(root: Node, styles: list[str] | None = None) -> Iterator[tuple[Node, b
         node = below
 
 
-def _kept(node: Node | None, styles: list[str] | None) -> Node | None:
+def _kept(node: Node | None, styles: _Styles | None) -> Node | None:
     """Return the node, or the next one that is not dropped."""
     while node is not None and not _is_text(node) and (not node.is_element_node or node.tag in _DROPPED):
-        if node.tag == "style" and styles is not None:
-            styles += _style(node.text(deep=True))
+        if styles is not None and node.is_element_node:
+            styles.add(node)
         node = node.next
     return node
-
-
-def _style(text: str) -> list[str]:
-    """Return a style sheet, unless it holds what could end one."""
-    return [] if "</" in text else [text]
 
 
 def _is_text(node: Node) -> bool:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from aiohttp import web
 
 from dehusk.streams.inspection.inspection import Inspection
+from dehusk.streams.inspection.style_sheets import Fetch, fetch_style_sheets
 from dehusk.streams.web.local_pages import SinglePage, embed, own_names_only
 
 _PAGE = SinglePage(__package__, "inspector")
 restrict = _PAGE.restrict
+_STYLES_BUTTON = '<button type="button" id="styles" disabled>Load its style sheets</button>'
 READY = b"ready\n"
 """Line that the inspector's process writes once it answers."""
 POSITIONS, DOCUMENTS, PASTES = "/positions", "/documents", "/pastes"
@@ -26,7 +28,8 @@ def html(page: str, views: Sequence[str], *, is_served: bool, chooser: str | Non
     """
     link = "" if chooser is None else f'<a id="chooser" href="{chooser}">Inspect another page</a>'
     all_views = embed(f"[{','.join(views)}]")
-    return _PAGE.html(is_served=is_served, chooser=link, page=embed(page), views=all_views)
+    styles = _STYLES_BUTTON if is_served else ""
+    return _PAGE.html(is_served=is_served, chooser=link, styles=styles, page=embed(page), views=all_views)
 
 
 Find = Callable[[web.Request], Inspection]
@@ -37,16 +40,18 @@ Raises:
 """
 
 
-def application(inspection: Inspection, host: str) -> web.Application:
+def application(inspection: Inspection, host: str, fetch: Fetch = fetch_style_sheets) -> web.Application:
     """Make the inspector's web application, which answers requests by its own name."""
     pages = web.Application(middlewares=[own_names_only(host, "the inspector")])
     pages.on_response_prepare.append(restrict)
-    pages.add_routes(routes(lambda _: inspection))
+    pages.add_routes(routes(lambda _: inspection, fetch=fetch))
     return pages
 
 
-def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[web.RouteDef]:
-    """Return the routes of the page of an inspection in a folder, and of its views."""
+def routes(
+    find: Find, folder: str = "/", chooser: str | None = None, fetch: Fetch = fetch_style_sheets
+) -> list[web.RouteDef]:
+    """Return the routes of the page of an inspection in a folder, of its views, and of its style sheets."""
 
     async def inspector(request: web.Request) -> web.Response:
         inspection = find(request)
@@ -59,4 +64,14 @@ def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[we
             raise web.HTTPNotFound
         return web.Response(text=await inspection.view(number), content_type="application/json")
 
-    return [web.get(folder, inspector), web.get(rf"{folder}views/{{number:\d{{1,4}}}}", view)]
+    async def styles(request: web.Request) -> web.Response:
+        if request.content_type != "application/json":  # another site's page may not send that unasked
+            raise web.HTTPForbidden(text="style sheets are loaded for the inspector's own page alone\n")
+        loaded = await find(request).style_sheets(fetch)
+        return web.Response(text=loaded, content_type="application/json")
+
+    return [
+        web.get(folder, inspector),
+        web.get(rf"{folder}views/{{number:\d{{1,4}}}}", view),
+        web.post(f"{folder}styles", styles),
+    ]

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from dehusk.schemas.pages import (
     RawPage,
     SegmentedPage,
 )
-from dehusk.streams.inspection.original import Piece, pieces, sanitize
+from dehusk.streams.inspection.original import Piece, ShownPage, pieces, sanitize
 from dehusk.streams.preparation.steps import PackedPage, Postponed, Preparer, decode
 from dehusk.streams.sources.page import offline_page
 from dehusk.streams.sources.registry import SourceSettings, open_source
@@ -103,7 +104,7 @@ def _markers(page: SegmentedPage) -> list[str]:
     return markers
 
 
-_MAX_ORIGINAL = 8 << 20
+_MAX_ORIGINAL = 24 << 20
 """Characters of the largest page that is shown as it looked."""
 _DIGITS = 4
 _SENTENCES = {
@@ -146,14 +147,16 @@ class Preparing:
     """Task of preparing a page, answered by an `OpenedPage`, or by why there is none."""
 
     page: Decoded
+    encodings: frozenset[Encoding] = frozenset(Encoding)
 
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """Task of making a page's HTML harmless, answered by a text, or by `Broken`."""
+    """Task of making a page's HTML harmless, answered by a `ShownPage`, or by `Broken`."""
 
     html: bytes
     blocks: tuple[str, ...]
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,8 @@ class OpenedPage:
 
 
 Task = Reading | Pasting | Preparing | Showing | Explaining
-Answer = OpenedPage | Decoded | Postponed | Sequence[Decoded] | str
+Answer = OpenedPage | ShownPage | Decoded | Postponed | Sequence[Decoded] | str
+_Made = TypeVar("_Made")
 
 
 def open_inspector(
@@ -196,18 +200,18 @@ def open_inspector(
             case Pasting(html, max_bytes):
                 text = html.decode("utf-8", "replace")
                 return offline_page(url="", body=text, source="html", max_bytes=max_bytes)
-            case Preparing(page):
-                return _opened(page, preparer)
-            case Showing(html, blocks):
-                return _guarded(lambda: _shown(html, blocks))
+            case Preparing():
+                return _opened(task, preparer)
+            case Showing():
+                return _guarded(lambda: _shown(task))
             case Explaining():
                 return _guarded(lambda: _explained(task))
 
     return answer
 
 
-def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
-    """Make a text; an error of a page ends this step alone."""
+def _guarded(make: Callable[[], _Made]) -> _Made | Broken:
+    """Make a part of a view; an error of a page ends this step alone."""
     try:
         return make()
     except MemoryError:
@@ -216,10 +220,11 @@ def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
         return Broken(BrokenReason.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
 
 
-def _opened(page: Decoded, preparer: Preparer) -> OpenedPage | Skipped | Broken | Tombstone:
+def _opened(task: Preparing, preparer: Preparer) -> OpenedPage | Skipped | Broken | Tombstone:
+    page = task.page
     if not isinstance(page, RawPage):
         return page
-    outcome = preparer.prepare(page, tuple(Encoding))
+    outcome = preparer.prepare(page, task.encodings)
     if not isinstance(outcome, PackedPage):
         return outcome
     prepared: PreparedPage = pickle.loads(outcome.packed)  # noqa: S301 this process packed it
@@ -235,10 +240,10 @@ def _opened(page: Decoded, preparer: Preparer) -> OpenedPage | Skipped | Broken 
     return OpenedPage(outcome, segmented.texts, json.dumps(shown))
 
 
-def _shown(html: bytes, blocks: tuple[str, ...]) -> str | Broken:
-    shown = sanitize(html, blocks)
-    if len(shown) > _MAX_ORIGINAL:
-        return Broken(BrokenReason.DOCUMENT_TOO_LARGE, f"its HTML has {len(shown):,} characters")
+def _shown(task: Showing) -> ShownPage | Broken:
+    shown = sanitize(task.html, task.blocks, task.url)
+    if len(shown.html) > _MAX_ORIGINAL:
+        return Broken(BrokenReason.DOCUMENT_TOO_LARGE, f"its HTML has {len(shown.html):,} characters")
     return shown
 
 

@@ -1,8 +1,5 @@
 
-"use strict";
-
 const overview = JSON.parse(document.getElementById("overview").textContent);
-const at = (id) => document.getElementById(id);
 const NO_LABEL = null, CONTENT = 1, BOILERPLATE = 0;
 const NAMES = { [CONTENT]: "content", [BOILERPLATE]: "boilerplate" };
 const MARKS = { todo: "○", half: "◐", labeled: "✓", misfit: "!", refused: "✗" };
@@ -25,14 +22,6 @@ const histories = new Map();
 const revisions = new Map();
 const saves = { waiting: new Map(), busy: false, timer: 0, stale: -1 };
 
-function make(name, classes, text) {
-  const made = document.createElement(name);
-  if (classes) made.className = classes;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 const stateOf = (number) => overview.pages[number].state;
 
 function notice(text) {
@@ -272,16 +261,11 @@ function paintRow(row, number, look) {
 
 const EDGES = { [CONTENT]: "45, 138, 78", [BOILERPLATE]: "194, 87, 12" };
 
-/* Inline and important, so that no style sheet of the page has a say. */
 function paintSpan(span, look) {
   const color = EDGES[look.kind] || "110, 115, 122";
   const line = look.isSuggested ? `1px dashed rgba(${color}, .75)` : `2px solid rgb(${color})`;
   const fill = look.isTouched ? "rgba(255, 214, 70, .6)" : `rgba(${color}, ${look.isSuggested ? 0.07 : 0.22})`;
-  const outline = look.isCurrent ? "3px solid #7a3df0" : line;
-  for (const [name, value] of [["outline", outline], ["outline-offset", "0px"], ["cursor", "pointer"],
-    ["background-image", `linear-gradient(${fill}, ${fill})`]]) {
-    span.style.setProperty(name, value, "important");
-  }
+  outline(span, look.isCurrent ? "3px solid #7a3df0" : line, fill);
 }
 
 function paintCounts() {
@@ -381,12 +365,7 @@ function watchList() {
 /* Functions that give up a stroke that has begun. */
 const cancels = [];
 
-/* ---- the page as a reader sees it ----
-   The frame runs no scripts: its sandbox forbids them, and so does its policy. It shares the origin, for this
-   script to hear clicks in it and to outline blocks. What belongs to the page in it is only reached by methods
-   that the page cannot replace: its elements may bear any name. */
-
-const on = (target, name, listener) => EventTarget.prototype.addEventListener.call(target, name, listener, true);
+/* ---- the page as a reader sees it ---- */
 
 function showPicture() {
   const { page } = work;
@@ -397,12 +376,8 @@ function showPicture() {
     at("picture").replaceChildren(make("p", "", `The page cannot be shown as a reader sees it: ${page.not_shown}. All its blocks are in the list.`));
     return;
   }
-  const frame = make("iframe");
-  frame.setAttribute("sandbox", "allow-same-origin");
-  frame.setAttribute("referrerpolicy", "no-referrer");
-  frame.tabIndex = -1;
-  frame.title = "The page as a reader sees it, without scripts and without what it loads; the list beside it has all its blocks";
-  frame.srcdoc = page.original;
+  const frame = makeFrame(page.original,
+    "The page as a reader sees it, without scripts and without what it loads; the list beside it has all its blocks");
   frame.addEventListener("load", () => {
     if (work.page === page && frame.contentDocument) watchPicture(frame);
   });
@@ -411,17 +386,12 @@ function showPicture() {
 
 function watchPicture(frame) {
   const shown = frame.contentDocument;
-  for (const span of Document.prototype.querySelectorAll.call(shown, "span[class^='dehusk-block-']")) {
-    const number = Number(span.className.slice("dehusk-block-".length));
-    if (!view.rows[number]) continue;
-    (view.spans[number] ||= []).push(span);
-    view.blockOf.set(span, number);
-  }
+  Object.assign(view, findTexts(shown, view.rows.length));
   countUnseen(frame, shown);
   view.painted = [];
   paint();
   watchStrokes(frame, shown);
-  for (const name of ["mousedown", "dragstart", "submit", "auxclick", "selectstart"]) on(shown, name, (event) => event.preventDefault());
+  still(shown);
   on(shown, "keydown", keys);
   const wanted = frame.contentWindow;
   if (work.current > 0) showInPicture(work.current);
@@ -474,7 +444,6 @@ function isScrolledAway(element, whole) {
   return false;
 }
 
-const of = (kind, property, element) => Object.getOwnPropertyDescriptor(kind.prototype, property).get.call(element);
 const areaOf = (box) => box.width * box.height;
 const doMeet = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 
@@ -519,7 +488,7 @@ function watchStrokes(frame, shown) {
   on(shown, "pointercancel", end);
   const take = (event, label) => {
     event.preventDefault();
-    const number = blockAt(shown, event.clientX, event.clientY);
+    const number = blockAt(shown, view, event.clientX, event.clientY);
     if (number < 0) return;
     clicked(number, event.shiftKey, label, "list");
     at("blocks").focus({ preventScroll: true });
@@ -530,16 +499,6 @@ function watchStrokes(frame, shown) {
     if (stroke.begun) stroke.swallows = true;
     end();
   };
-}
-
-/* The block at a point of the frame, whatever lies above it; -1 for none. */
-function blockAt(shown, x, y) {
-  for (const element of Document.prototype.elementsFromPoint.call(shown, x, y)) {
-    if (view.blockOf.has(element)) return view.blockOf.get(element);
-  }
-  const holds = (box) => box.left <= x && x <= box.right && box.top <= y && y <= box.bottom;
-  return view.rows.findIndex((_, number) => (view.spans[number] || [])
-    .some((span) => span.checkVisibility({ visibilityProperty: true }) && [...span.getClientRects()].some(holds)));
 }
 
 /* The boxes of all blocks in the coordinates of the whole page. */
@@ -577,12 +536,7 @@ function go(number, extends_, ...shownIn) {
   if (shownIn.includes("picture")) showInPicture(work.current);
 }
 
-function showInPicture(number) {
-  const span = (view.spans[number] || []).find((each) => each.getClientRects().length);
-  if (!span) return;
-  const box = span.getBoundingClientRect(), frame = at("picture").firstChild;
-  if (box.top < 0 || box.bottom > frame.clientHeight) frame.contentWindow.scrollBy(0, box.top - frame.clientHeight / 3);
-}
+const showInPicture = (number) => scrollToText(at("picture").firstChild, view.spans[number]);
 
 function showWhole() {
   view.whole = view.whole === work.current ? -1 : work.current;

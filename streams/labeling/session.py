@@ -313,7 +313,7 @@ class Session:
         except ExtractionError as error:
             raise RefusedPageError(str(error)) from error
         initial, trouble = await self._initial(opened)
-        shown, refusal = (None, str(original)) if isinstance(original, Broken) else (original, None)
+        shown, refusal = (None, str(original)) if isinstance(original, Broken) else (original.html, None)
         return _Opened(opened, blocks_hash(opened.texts), shown, refusal, initial, trouble)
 
     async def _initial(self, opened: OpenedPage) -> tuple[Probabilities | None, str | None]:

@@ -135,17 +135,19 @@ def restrict_browsers(policy: str, *, caching: str = "no-store") -> AddHeaders:
     return add_headers
 
 
-_SHARED_STYLE = files(__package__).joinpath("single_page.css").read_text("utf-8")
+_SHARED_STYLE, _SHARED_SCRIPT = (
+    files(__package__).joinpath(f"single_page.{kind}").read_text("utf-8") for kind in ("css", "js")
+)
 
 
 class SinglePage:
     """A page in one file of HTML, filled from a template, a style and a script in a package."""
 
     def __init__(self, package: str, name: str) -> None:
-        self._template, style, self._script = (
+        self._template, style, script = (
             files(package).joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
         )
-        self._style = _SHARED_STYLE + style
+        self._style, self._script = _SHARED_STYLE + style, _SHARED_SCRIPT + script
         self.restrict = restrict_browsers(page_policy(self._script, is_served=True))
         """Handler of `on_response_prepare`: browsers run the page's own script alone, and keep nothing."""
 

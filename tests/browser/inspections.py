@@ -11,7 +11,9 @@ from dehusk.streams.inspection.inspection import (
     open_inspector_pool,
     open_page,
 )
+from dehusk.streams.inspection.original import ShownPage
 from dehusk.streams.inspection.server import application
+from dehusk.streams.inspection.style_sheets import Fetch, fetch_style_sheets
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.web.local_pages import serving
@@ -19,12 +21,15 @@ from dehusk.streams.worker_settings import WorkerSettings
 
 
 @asynccontextmanager
-async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[str]:
+async def inspecting(
+    html: bytes, *, unchanged: bool = False, fetch: Fetch = fetch_style_sheets
+) -> AsyncIterator[str]:
     """The address of the inspector of a page, by the rules at first.
 
     Args:
         html: the page.
         unchanged: whether it is shown as it is, and not made harmless.
+        fetch: the loader of its style sheets.
     """
     labelers = Labelers(list_choices(WorkerSettings(labeler="rules")))
     page = RawPage("https://example.org/a", html)
@@ -32,7 +37,10 @@ async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[s
         open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
         aclosing(labelers),
     ):
-        opened, original = await open_page(page, pool)
-        inspection = Inspection(opened, html.decode() if unchanged else original, pool, labelers)
-        async with serving(application(inspection, "127.0.0.1"), "127.0.0.1", 0) as address:
+        opened, shown = await open_page(page, pool)
+        inspection = Inspection(
+            page, opened, ShownPage(html.decode()) if unchanged else shown, pool, labelers
+        )
+        pages = application(inspection, "127.0.0.1", fetch)
+        async with serving(pages, "127.0.0.1", 0) as address:
             yield address

@@ -235,7 +235,10 @@ class Inspector:
                 if body is None:
                     return self._too_large()
                 session = await self.process.session()
-                answer = await session.request(request.method, path, params=query, data=BytesIO(body))
+                headers = {"Content-Type": request.content_type}
+                answer = await session.request(
+                    request.method, path, params=query, data=BytesIO(body), headers=headers
+                )
         except TimeoutError:
             await self.process.kill()
             return _error_response(504, f"the inspection took longer than {self._seconds:g} s")

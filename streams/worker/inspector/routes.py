@@ -124,6 +124,7 @@ def _inspection_routes(drops: DropLog, inspector: Inspector) -> list[web.RouteDe
         web.post(PASTES, forward),
         web.get(r"/pages/{name:[\w-]+}/", forward),
         web.get(r"/pages/{name:[\w-]+}/views/{number:\d{1,4}}", forward),
+        web.post(r"/pages/{name:[\w-]+}/styles", forward),
     ]
 
 

@@ -59,6 +59,20 @@ async def test_a_page_without_text_is_shown(inspecting) -> None:
         assert json.loads(await inspection.first_view())["text"] == []
 
 
+async def test_a_page_that_needs_much_memory_is_not_denied(inspecting) -> None:
+    """As the worker, which cleans it with a third of the memory, and without what other labelers read."""
+    paragraph = " ".join(f"word{number % 977}" for number in range(60))
+    html = "".join(f'<p class="c{number % 7}">{paragraph} {number}</p>' for number in range(6_000)).encode()
+    assert len(html) > 2_500_000
+    async with inspecting(html) as inspection:
+        page = json.loads(inspection.page)
+        read = [page["labelers"].index(name) for name in ("rules", "web2text/1 (onnx)", "declutter")]
+        views = [json.loads(await inspection.view(number)) for number in read]
+    assert len(page["blocks"]) == 6_000
+    assert "refusal" not in page
+    assert [view.get("error") for view in views] == [None] * 3
+
+
 async def test_a_labeler_that_fails_says_so_and_is_asked_again(inspecting, monkeypatch) -> None:
     async with inspecting(PAGE) as inspection:
         label = inspection._labelers.label
@@ -73,7 +87,7 @@ async def _failing(*_: object) -> None:
 
 
 async def test_an_original_that_cannot_be_shown_leaves_the_blocks(inspecting, monkeypatch) -> None:
-    monkeypatch.setattr(module, "Showing", lambda html, texts: Showing(html, None))
+    monkeypatch.setattr(module, "Showing", lambda html, texts, url: Showing(html, None, url))
     async with inspecting(PAGE) as inspection:
         page = json.loads(inspection.page)
     assert page["refusal"].startswith("internal-error: TypeError")

@@ -41,14 +41,14 @@ def check_harmless(html: str) -> None:
         assert node.tag in ELEMENTS | FRAME
         if node.tag == "meta":
             continue
-        sources = {"src"} if node.tag == "img" else set()
+        sources = {"img": {"src"}, "style": {"media"}}.get(node.tag or "", set())
         assert set(node.attributes) <= ATTRIBUTES | sources
         assert (node.attributes.get("src") or "data:image/").startswith("data:image/")
 
 
 def test_a_hostile_page_keeps_its_texts_alone(hostile: bytes) -> None:
     page = segment(hostile)
-    shown = sanitize(hostile, page.texts)
+    shown = sanitize(hostile, page.texts).html
     check_harmless(shown)
     body = LexborHTMLParser(shown).body
     assert body is not None
@@ -58,7 +58,7 @@ def test_a_hostile_page_keeps_its_texts_alone(hostile: bytes) -> None:
 
 
 def test_the_policy_comes_before_what_the_page_says(hostile: bytes) -> None:
-    shown = sanitize(hostile, ())
+    shown = sanitize(hostile, ()).html
     head = shown[: shown.index("<style>")]
     assert "Content-Security-Policy\" content=\"default-src 'none'" in head
 
@@ -66,14 +66,14 @@ def test_the_policy_comes_before_what_the_page_says(hostile: bytes) -> None:
 @given(st.lists(FRAGMENTS, max_size=25))
 def test_whatever_is_nested_stays_harmless(fragments: list[str]) -> None:
     html = "".join(fragments).encode()
-    check_harmless(sanitize(html, segment(html).texts))
+    check_harmless(sanitize(html, segment(html).texts).html)
 
 
 def test_blocks_are_marked_by_classes_that_a_page_cannot_have() -> None:
     html = b"""<p class='x Dehusk-Block-1'>One <b>two</b><br>three<pre>
 four</pre><ul> <li>five</ul><script>x</script>"""
     page = segment(html)
-    marked = elements(sanitize(html, page.texts))
+    marked = elements(sanitize(html, page.texts).html)
     found = [
         (int(name[1]), node.text())
         for node in marked
@@ -84,17 +84,32 @@ four</pre><ul> <li>five</ul><script>x</script>"""
 
 
 def test_style_sheets_are_kept_unless_they_could_end_early() -> None:
-    assert "<style>p{color:red}</style>" in sanitize(b"<style>p{color:red}</style><p>x", ())
-    assert "</script" not in sanitize(b"<style>a</script></style><p>x", ())
+    assert "<style>p{color:red}</style>" in sanitize(b"<style>p{color:red}</style><p>x", ()).html
+    assert "</script" not in sanitize(b"<style>a</script></style><p>x", ()).html
+
+
+def test_linked_style_sheets_have_a_place_among_the_others() -> None:
+    html = b"""<base href=/b/><link rel=Stylesheet href=a.css media='(width>9px)"'>
+    <style media=print>p{}</style><link rel="alternate stylesheet" href=x.css><link rel=icon href=x.ico>
+    <link rel=stylesheet>    <p>x<link rel=stylesheet href=//cdn.test/c.css><link rel=stylesheet href="http://[::1">"""
+    shown = sanitize(html, (), "https://example.org/a")
+    assert shown.sheets[:2] == ("https://example.org/b/a.css", "https://cdn.test/c.css")
+    assert len(shown.sheets) == 3
+    head = shown.html[: shown.html.index("</head>")]
+    assert head.endswith(
+        '<style class="dehusk-sheet-0" media="(width&gt;9px)&quot;"></style><style media="print">p{}</style>'
+        '<style class="dehusk-sheet-1"></style><style class="dehusk-sheet-2"></style>'
+    )
+    check_harmless(shown.html)
 
 
 @pytest.mark.parametrize("html", [b"", b"<frameset><frame src=x>", b"<!-- -->", b"\x00"])
 def test_pages_without_texts_are_shown_empty(html: bytes) -> None:
-    check_harmless(sanitize(html, ()))
+    check_harmless(sanitize(html, ()).html)
 
 
 def test_deep_pages_are_written() -> None:
-    check_harmless(sanitize(b"<div>" * 30_000 + b"deep", ("deep",)))
+    check_harmless(sanitize(b"<div>" * 30_000 + b"deep", ("deep",)).html)
 
 
 TEXTS = st.lists(st.text(alphabet="ab1 .*-\n", max_size=12), max_size=12)

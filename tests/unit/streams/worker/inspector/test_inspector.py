@@ -96,6 +96,20 @@ async def test_what_is_sent_in_pieces_is_bounded_too(
 
 
 @BY_ONE_PROCESS
+async def test_style_sheets_are_loaded_by_the_worker_and_from_the_internet_alone(
+    shared_client: aiohttp.ClientSession,
+) -> None:
+    linked = "http://127.0.0.1:1/a.css"
+    page = await opened(shared_client, f"<link rel=stylesheet href={linked}><p>words".encode())
+    async with shared_client.post(f"{page}styles", headers=OWN) as answer:
+        assert answer.status == 403
+    async with shared_client.post(f"{page}styles", headers=OWN, json={}) as answer:
+        (sheet,) = await answer.json()
+    assert (sheet["url"], sheet["text"]) == (linked, "")
+    assert "127.0.0.1 is no address of the public internet" in sheet["error"]
+
+
+@BY_ONE_PROCESS
 @pytest.mark.parametrize(
     "query", ["", "topic=raw-pages&partition=-1&offset=0", "topic=t&partition=0&offset=²"]
 )
