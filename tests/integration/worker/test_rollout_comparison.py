@@ -1,0 +1,156 @@
+"""Versions on trial beside the trusted one, also on a busy machine, on the real Kafka and Triton."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+import orjson
+import pytest
+
+from benchmarks.versions import MODEL, OTHER, SERVED, SLOW, USUAL, write_repository
+from dehusk.inference.labelers.repository import CONFIG_FILE
+from dehusk.inference.labelers.version_policy import with_versions
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.sources.source import Record
+from tests.integration.worker.conftest import in_letters
+from tests.integration.worker.test_rollout import HOSTS, Rollout
+
+COPY = "12"
+"""Version that is an identical copy of the usual one."""
+CALLS = 60
+"""Pairs of calls that are enough for a verdict on times: less than by default, so less is needed to err."""
+RATE = 20.0
+"""Pages a second."""
+PATIENCE = 480.0
+
+
+@pytest.fixture(scope="module")
+def triton(tmp_path_factory) -> Iterator[str]:
+    """Address of a Triton that serves good and bad versions, and a copy of the usual one."""
+    repository = tmp_path_factory.mktemp("models")
+    write_repository(repository)
+    model = repository / MODEL
+    shutil.copytree(model / USUAL, model / COPY)
+    configuration = (model / CONFIG_FILE).read_text()
+    (model / CONFIG_FILE).write_text(with_versions(configuration, (*SERVED, COPY)))
+    with LocalStack(tmp_path_factory.mktemp("own"), repository=repository, services=("triton",)) as stack:
+        yield stack.addresses.triton_grpc
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """A process that computes without end for each processor."""
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    yield
+    for each in processes:
+        each.kill()
+        each.wait()
+
+
+class Trial(Rollout):
+    """A roll-out, and pages that are produced while it goes on."""
+
+    async def begin(self, *command: str, workers: int = 1) -> None:
+        """Have workers label by the usual version, then try another one."""
+        running = [self.worker("--triton-seconds", "60") for _ in range(workers)]
+        for each in running:
+            await self.bench.until(each.has_partitions)
+        await self.move("promote", f"dehusk/{USUAL}")
+        await self.move(*command)
+
+    async def shown(self, version: str) -> dict:
+        """Return what is shown of a version."""
+        place = ("--triton", self.address, "--group", self.bench.topics.group, "--json")
+        return orjson.loads(await self.run("show", f"dehusk/{version}", *place))["rollout"]
+
+    async def until_taken_back(self, version: str) -> dict:
+        """Produce pages until a version is taken back; return what was seen of its trial."""
+        async with self.producing(), asyncio.timeout(PATIENCE):
+            while True:
+                if ended := (await self.shown(version))["ended"]:
+                    return ended[0]
+
+    async def until_compared(self, version: str, calls: int) -> dict:
+        """Produce pages until so many calls of a shadow are timed; return its comparison."""
+        async with self.producing(), asyncio.timeout(PATIENCE):
+            while True:
+                seen = (await self.shown(version))["comparison"]
+                if seen is not None and seen["timed_calls"] >= calls:
+                    return seen
+
+    @asynccontextmanager
+    async def producing(self) -> AsyncIterator[None]:
+        """Produce pages at a steady rate; at the end, wait until all are cleaned."""
+        producing = asyncio.create_task(self._produce())
+        try:
+            yield
+        finally:
+            producing.cancel()
+            await asyncio.gather(producing, return_exceptions=True)
+        await self.bench.until_done(PATIENCE)
+
+    async def _produce(self) -> None:
+        async with create_producer(self.bench.kafka) as producer:
+            for number in count():
+                page = self.page_at(f"https://{HOSTS[number % len(HOSTS)]}/{number}", number)
+                await (await enqueue(producer, Outgoing(self.bench.topics.input, page)))
+                self.produced.append(page.key)
+                await asyncio.sleep(1 / RATE)
+
+
+@pytest.fixture
+async def trial(bench, triton: str) -> Trial:
+    made = Trial(bench, triton, page_with_much_around)
+    await create_topics(bench.kafka, [Topic(made.topic, 1, 1, {"cleanup.policy": "compact"})])
+    return made
+
+
+def page_with_much_around(url: str, number: int) -> Record:
+    """Return a page of which a third is no content."""
+    name = in_letters(number)
+    links = "".join(f"<li><a href=/{n}>See more of part {n} of {name}</a>" for n in range(8))
+    text = f"This paragraph of page {name} is long enough that a model takes it for the content of its page."
+    content = f"<h1>Page {name}</h1>" + f"<p>{text}</p>" * 5
+    body = f"<nav><ul>{links}</ul></nav><main>{content}</main><footer>All rights reserved</footer>"
+    html = f"<html><head><title>Page {name}</title></head><body>{body}</body></html>"
+    return Record(url.encode(), html.encode(), (("content-type", b"text/html; charset=utf-8"),))
+
+
+@pytest.mark.usefixtures("busy")
+async def test_a_shadow_of_an_identical_copy_stays_on_a_busy_machine(trial: Trial) -> None:
+    await trial.begin("shadow", f"dehusk/{COPY}", "--share", "1", "--limit", f"least-calls={CALLS}")
+    seen = await trial.until_compared(COPY, calls=CALLS + CALLS // 5)
+    state = (await trial.status())["state"]
+    assert (state["shadow"]["version"], state["serving"]) == (COPY, USUAL), state["change"]
+    assert (seen["differing"], seen["f1"], seen["added_words"], seen["removed_words"]) == (0, 1.0, 0, 0)
+    await trial.check_nothing_is_lost()
+
+
+async def test_a_slow_shadow_is_taken_back_and_called_slow(trial: Trial) -> None:
+    await trial.begin("shadow", f"dehusk/{SLOW}", "--share", "1", "--limit", "least-calls=10")
+    ended = await trial.until_taken_back(SLOW)
+    assert ended["change"]["reason"].startswith(f"version {SLOW} taken back, latency: ")
+    assert (ended["trial"], ended["version"], ended["trusted"]) == ("shadow", SLOW, USUAL)
+    assert (ended["comparison"]["differing"], ended["figures"]["errors"]) == (0, 0)
+    assert ended["comparison"]["timed_calls"] >= 10
+    await trial.check_nothing_is_lost()
+
+
+async def test_a_canary_that_keeps_everything_is_taken_back_by_what_the_group_has_seen(trial: Trial) -> None:
+    command = ("canary", f"dehusk/{OTHER}", "--share", "0.3", "--limit", "least-pages=40")
+    await trial.begin(*command, workers=2)
+    ended = await trial.until_taken_back(OTHER)
+    assert ended["change"]["reason"].startswith(f"version {OTHER} taken back, kept-text: ")
+    assert (ended["trial"], ended["trusted"]) == ("canary", USUAL)
+    compared = ended["comparison"]
+    assert compared["pages"] >= 40
+    assert compared["added_words"] > 0 == compared["removed_words"]
+    await trial.check_nothing_is_lost()
