@@ -160,7 +160,7 @@ class GoneWorkers:
             self._since = None
             return
         self._since = now if self._since is None else self._since
-        live = [each.worker for each in self._reader.live_reports()]
+        live = [name for name, last in reports.items() if now - last / 1000 <= LIVE_SECONDS]
         limit = LIVE_SECONDS + TURN_SECONDS * sum(name < self._worker for name in live)
         for worker, last in reports.items():
             if now - max(last / 1000, self._since) > limit:

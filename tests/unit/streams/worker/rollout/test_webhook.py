@@ -1,7 +1,6 @@
 """Webhook of a group, on a real HTTP server."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 
 import orjson
@@ -20,7 +19,7 @@ from dehusk.streams.worker.rollout.steering import StateReader
 from dehusk.streams.worker.rollout.webhook import Event, GoneWorkers, Webhook, taken_back
 
 SCOPE = Scope("m", "group")
-NOW = time.time()
+NOW = 1_800_000_000.0
 EVENT = {"event": "version-taken-back", "id": "1"}
 
 
