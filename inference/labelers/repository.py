@@ -31,18 +31,35 @@ def served(repository: Path, model: str) -> list[str]:
     Raises:
         ConfigurationError: its policy cannot be read.
     """
-    from dehusk.inference.labelers.version_policy import served_versions  # noqa: PLC0415 protobuf is loaded only where it is used
+    return _by_config(repository, model)[0]
+
+
+def trusted(repository: Path, model: str) -> str:
+    """Return the trusted one of the versions that are served; empty where none is served.
+
+    The trusted version labels for all who name none. `config.pbtxt` names it or, where it does not, it is the
+    newest that is served.
+
+    Raises:
+        ConfigurationError: the policy or the parameters of `config.pbtxt` cannot be read.
+    """
+    return _by_config(repository, model)[1]
+
+
+def _by_config(repository: Path, model: str) -> tuple[list[str], str]:
+    from dehusk.inference.labelers.version_policy import served_versions, trusted_version  # noqa: PLC0415 protobuf is loaded only where it is used
 
     config = repository / model / CONFIG_FILE
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
     try:
-        return served_versions(text, versions(repository, model))
+        by_policy = served_versions(text, versions(repository, model))
+        return by_policy, trusted_version(text, by_policy)
     except ConfigurationError as error:
         raise ConfigurationError(f"{config}: {error}") from error
 
 
 def find_model(repository: Path, model: str, version: str = "") -> tuple[ModelVersion, Path]:
-    """Return the version asked for, or the newest of those that are served, and its model file.
+    """Return the version asked for, or the trusted one of those that are served, and its model file.
 
     Raises:
         ConfigurationError: the repository holds no such model or version, or serves none that can be told.
@@ -52,7 +69,7 @@ def find_model(repository: Path, model: str, version: str = "") -> tuple[ModelVe
         raise ConfigurationError(
             f"{repository} holds no model {model!r}; models there: {', '.join(models(repository)) or 'none'}"
         )
-    wanted = version or _newest_served(repository, model)
+    wanted = version or _trusted_version(repository, model)
     if wanted not in known:
         raise ConfigurationError(
             f"{repository} holds no version {version} of model {model!r}; versions there: {', '.join(known)}"
@@ -60,10 +77,10 @@ def find_model(repository: Path, model: str, version: str = "") -> tuple[ModelVe
     return ModelVersion(model, wanted), repository / model / wanted / MODEL_FILE
 
 
-def _newest_served(repository: Path, model: str) -> str:
-    by_policy = served(repository, model)
-    if not by_policy:
+def _trusted_version(repository: Path, model: str) -> str:
+    version = trusted(repository, model)
+    if not version:
         raise ConfigurationError(
             f"version_policy in {repository / model / CONFIG_FILE} names none of the versions that are there"
         )
-    return by_policy[-1]
+    return version

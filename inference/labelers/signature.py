@@ -130,6 +130,8 @@ SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, WEB2TEXT)
 
 SIGNATURE_KEY = "signature"
 """Name of the signature in a model: a parameter in `config.pbtxt`, a property in `model.onnx`."""
+TRUSTED_KEY = "trusted_version"
+"""Parameter in `config.pbtxt` that names the trusted version."""
 
 
 def signature_of(declared: str) -> Signature | None:

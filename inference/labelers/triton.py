@@ -1,25 +1,39 @@
 """The labeler on a Triton server: one request per page, so that Triton merges the pages of all workers."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer, join, windows
 from dehusk.inference.labelers.labeler import Activity
-from dehusk.inference.labelers.signature import Signature, Tensor, names_of, signature_of, unknown_signature
-from dehusk.inference.labelers.triton_client import READY, RefusedError, TritonClient
-from dehusk.schemas.errors import ConfigurationError, NotEncodedError, PageError, UnavailableError
+from dehusk.inference.labelers.signature import (
+    SIGNATURE_KEY,
+    Signature,
+    Tensor,
+    names_of,
+    signature_of,
+    unknown_signature,
+)
+from dehusk.inference.labelers.triton_client import READY, RefusedError, TritonClient, trusted_of
+from dehusk.schemas.errors import ConfigurationError, LateError, NotEncodedError, PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
 Answer = TypeVar("Answer")
 
+FOLLOW_SECONDS = 2.0
+"""Age at which a labeler that is given no version asks again which one is trusted."""
 CONCURRENT_REQUESTS = 32
 """Limit of concurrent requests of one labeler: one full batch runs while the next one forms."""
 
 
 class TritonLabeler:
-    """Labeler on a Triton server, to which it connects at the first call."""
+    """Labeler on a Triton server, to which it connects at the first call.
+
+    Without a version, it labels with the trusted one that Triton names or, where it names none, the newest,
+    and follows when that changes.
+    """
 
     def __init__(
         self, address: str, model: str, version: str = "", timeout: float = 20.0, option: str = ""
@@ -29,7 +43,8 @@ class TritonLabeler:
         self._model = model
         self._version = version
         self._served = ""
-        """Version that Triton served when the signature was last checked."""
+        """Version that labels: the one asked for, or the trusted one when the signature was last checked."""
+        self._checked_at = 0.0
         self._signature: Signature | None = None
         self._checked: set[str] = set()
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
@@ -42,7 +57,7 @@ class TritonLabeler:
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """Return one answer per page, in order; no request is left in flight when one fails."""
         try:
-            if self._signature is None:
+            if self._signature is None or self._has_to_follow:
                 self._signature = await self._check()
             answers = await asyncio.gather(*map(self._label, pages), return_exceptions=True)
             return [_raised(answer) for answer in answers]
@@ -67,10 +82,21 @@ class TritonLabeler:
         """Close the connection."""
         await self._client.close()
 
+    @property
+    def _has_to_follow(self) -> bool:
+        return not self._version and time.monotonic() > self._checked_at + FOLLOW_SECONDS
+
     async def _label(self, page: EncodedPage) -> Prediction | Broken:
-        signature = self._signature or await self._check()
+        signature, served = self._signature or await self._check(), self._served
         try:
             answers = [await self._infer(window, signature) for window in windows(page, signature)]
+        except (ConfigurationError, UnavailableError) as error:
+            if self._version or isinstance(error, LateError):
+                raise
+            await self._check()
+            if self._served == served:
+                raise
+            return await self._label(page)  # the version was replaced by another one
         except (PageError, NotEncodedError) as error:
             if await self._check() is not signature:  # a version that reads another encoding took over
                 return await self._label(page)
@@ -87,7 +113,7 @@ class TritonLabeler:
         """Return the answer to one window, and the version that gave it."""
         async with self._requests:
             answer, version = await self._call(
-                self._client.infer(self._model, signature, window, self._version)
+                self._client.infer(self._model, signature, window, self._served)
             )
         if version not in self._checked:
             await self._check()
@@ -102,10 +128,11 @@ class TritonLabeler:
         """
         try:
             metadata = await self._call(self._client.metadata(self._model, self._version))
-            declared = await self._call(self._client.signature(self._model, self._version))
+            parameters = await self._call(self._client.parameters(self._model, self._version))
         except PageError as error:
             raise ConfigurationError(str(error)) from error
         model = f"model {self._model!r} at {self._client.address}"
+        declared = parameters.get(SIGNATURE_KEY, "none")
         signature = signature_of(declared)
         if signature is None:
             raise ConfigurationError(unknown_signature(model, declared))
@@ -115,8 +142,9 @@ class TritonLabeler:
                 f"{model} declares the signature {declared!r} and has other tensors: {names_of(tensors)}"
             )
         self._signature = signature
-        self._served = self._version or max(metadata.versions, key=int)
+        self._served = self._version or trusted_of(parameters, metadata.versions)
         self._checked.add(self._served)
+        self._checked_at = time.monotonic()
         return signature
 
     async def _check_version(self) -> None:

@@ -1,6 +1,6 @@
 """A client of a Triton server: its calls over gRPC, and its errors as those of dehusk."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, Tensor
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, TRUSTED_KEY, Signature, Tensor
 from dehusk.schemas.errors import ConfigurationError, DehuskError, LateError, UnavailableError
 
 READY = "READY"
@@ -87,9 +87,16 @@ class TritonClient:
 
     async def signature(self, model: str, version: str = "") -> str:
         """Return the signature that a served version declares, or `none`."""
-        answer = await self._call(self._client.get_model_config, model, version)
-        parameters = answer.config.parameters
-        return str(parameters[SIGNATURE_KEY].string_value) if SIGNATURE_KEY in parameters else "none"
+        return (await self.parameters(model, version)).get(SIGNATURE_KEY, "none")
+
+    async def parameters(self, model: str, version: str = "") -> dict[str, str]:
+        """Return the parameters of a served model."""
+        parameters = (await self.config(model, version)).parameters
+        return {key: str(each.string_value) for key, each in parameters.items()}
+
+    async def config(self, model: str, version: str = "") -> Any:  # noqa: ANN401 see above
+        """Return the `ModelConfig` of a served model, with its defaults filled in."""
+        return (await self._call(self._client.get_model_config, model, version)).config
 
     async def statistics(self, model: str = "", version: str = "") -> list[Any]:
         """Return the `ModelStatistics` of each ready version, or of those that are named."""
@@ -133,6 +140,13 @@ class TritonClient:
                 return UnavailableError(message)
             case _:
                 return RefusedError(status, message)
+
+
+def trusted_of(parameters: Mapping[str, str], ready: Iterable[str]) -> str:
+    """Return the version that labels for those who name none: the trusted one, or the newest ready one."""
+    newest_first = sorted(ready, key=int, reverse=True)
+    named = parameters.get(TRUSTED_KEY)
+    return named if named in newest_first else newest_first[0]
 
 
 def _input(tensor: Tensor, values: npt.NDArray[Any]) -> InferInput:

@@ -1,7 +1,10 @@
-"""The field `version_policy` of a model's `config.pbtxt`: the versions that Triton serves.
+"""The versions of a model that Triton serves by its `config.pbtxt`, and the trusted one among them.
 
-Triton's own messages load gRPC, which takes longer than a model. So this field alone is declared here, as in
-`model_config.proto`, and found among the others, which may be newer than any declaration.
+The field `version_policy` names the versions, and the parameter `trusted_version` the one that labels for all
+who name none. Triton gives its parameters to clients, and has no use of its own for this one.
+
+Triton's own messages load gRPC, which takes longer than a model. So these fields alone are declared here, as
+in `model_config.proto`, and found among the others, which may be newer than any declaration.
 """
 
 import re
@@ -10,6 +13,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
+from dehusk.inference.labelers.signature import TRUSTED_KEY
 from dehusk.schemas.errors import ConfigurationError
 
 _DECLARATIONS = """
@@ -31,16 +35,29 @@ _DECLARATIONS = """
       oneof_decl { name: "policy_choice" }
     }
     message_type {
+      name: "Parameter"
+      field { name: "string_value"  number: 1  type: TYPE_STRING }
+    }
+    message_type {
+      name: "Entry"
+      field { name: "key"  number: 1  type: TYPE_STRING }
+      field { name: "value"  number: 2  type_name: ".dehusk.Parameter" }
+    }
+    message_type {
       name: "ModelConfig"
       field { name: "version_policy"  number: 3  type_name: ".dehusk.VersionPolicy" }
+      field { name: "parameters"  number: 14  label: LABEL_REPEATED  type_name: ".dehusk.Entry" }
     }
 """
+_Place = tuple[int, int]
+"""Begin and end of a field in the text of a configuration."""
+_POLICY, _PARAMETERS = "version_policy", "parameters"
 _TOKEN = re.compile(r"""#.*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[{}<>\[\]]|\w+""")
 """Comment, string, bracket or word of a configuration."""
 
 
 def _message() -> Any:  # noqa: ANN401 protobuf's messages have no types
-    """Return the class of a configuration that has this field alone."""
+    """Return the class of a configuration that has these fields alone."""
     declarations = text_format.Parse(_DECLARATIONS, descriptor_pb2.FileDescriptorProto())
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(declarations.SerializeToString())
@@ -78,35 +95,80 @@ def names_versions(config: str) -> bool:
     return bool(_policy(config).WhichOneof("policy_choice") == "specific")
 
 
-def with_versions(config: str, versions: Sequence[str]) -> str:
-    """Return the configuration with a policy that serves these versions, and no newer one until it is named.
+def trusted_version(config: str, served: Sequence[str]) -> str:
+    """Return the trusted one of the versions that are served, oldest first; empty where none is served.
 
-    All else stays as it is written, with its comments.
+    It is the one that the configuration names or, where that is none of them, the newest.
 
     Raises:
-        ConfigurationError: its policy cannot be read.
+        ConfigurationError: the parameters cannot be read.
+    """
+    named = named_trusted(config)
+    return named if named in served else "".join(served[-1:])
+
+
+def named_trusted(config: str) -> str:
+    """Return the version that a configuration names as the trusted one; empty where it names none.
+
+    Raises:
+        ConfigurationError: the parameters cannot be read.
+    """
+    named = [value for key, value in _parameters(config, _places(config, _PARAMETERS)) if key == TRUSTED_KEY]
+    return "".join(named[-1:])
+
+
+def with_versions(config: str, versions: Sequence[str], trusted: str = "") -> str:
+    """Return the configuration with a policy that serves these versions, and no newer one until it is named.
+
+    With `trusted`, it names that one as the trusted version. All else stays as it is written, with its
+    comments.
+
+    Raises:
+        ConfigurationError: its policy or parameters cannot be read.
     """
     wanted = sorted(map(int, versions))
-    policy = f"version_policy {{ specific {{ versions: [ {', '.join(map(str, wanted))} ] }} }}"
-    fields = _fields(config)
-    if not fields:
-        return f"{config.rstrip()}\n{policy}\n"
+    policy = f"{_POLICY} {{ specific {{ versions: [ {', '.join(map(str, wanted))} ] }} }}"
     _policy(config)
-    ((begin, end),) = fields
-    return f"{config[:begin]}{policy}{config[end:]}"
+    places = _places(config, _POLICY)
+    if places:
+        ((begin, end),) = places
+        config = f"{config[:begin]}{policy}{config[end:]}"
+    else:
+        config = f"{config.rstrip()}\n{policy}\n"
+    return _with_trusted(config, trusted) if trusted else config
+
+
+def _with_trusted(config: str, version: str) -> str:
+    """Return the configuration with the entry of the trusted version as its last parameter, which counts."""
+    entry = f'{_PARAMETERS} {{ key: "{TRUSTED_KEY}" value: {{ string_value: "{version}" }} }}'
+    places = _places(config, _PARAMETERS)
+    if [key for key, _ in _parameters(config, places[-1:])] == [TRUSTED_KEY]:
+        begin, end = places[-1]
+        return f"{config[:begin]}{entry}{config[end:]}"
+    return f"{config.rstrip()}\n{entry}\n"
 
 
 def _policy(config: str) -> Any:  # noqa: ANN401 see above
-    text = "\n".join(config[begin:end] for begin, end in _fields(config))
+    return _parsed(config, _places(config, _POLICY), _POLICY).version_policy
+
+
+def _parameters(config: str, places: Sequence[_Place]) -> list[tuple[str, str]]:
+    """Return keys and values of parameters, of which the last one of a key counts."""
+    found = _parsed(config, places, _PARAMETERS).parameters
+    return [(each.key, each.value.string_value) for each in found]
+
+
+def _parsed(config: str, places: Sequence[_Place], name: str) -> Any:  # noqa: ANN401 see above
+    text = "\n".join(config[begin:end] for begin, end in places)
     try:
-        return text_format.Parse(text, _ModelConfig()).version_policy
+        return text_format.Parse(text, _ModelConfig(), allow_unknown_field=name == _PARAMETERS)
     except text_format.ParseError as error:
-        raise ConfigurationError(f"version_policy cannot be read: {error}") from error
+        raise ConfigurationError(f"{name} cannot be read: {error}") from error
 
 
-def _fields(config: str) -> list[tuple[int, int]]:
-    """Return the place of each `version_policy` in a configuration, which may have one."""
-    found: list[tuple[int, int]] = []
+def _places(config: str, name: str) -> list[_Place]:
+    """Return the place of each field of a name in a configuration."""
+    found: list[_Place] = []
     begin, depth = -1, 0
     for token in _TOKEN.finditer(config):
         if token[0] in "{<[":
@@ -116,6 +178,6 @@ def _fields(config: str) -> list[tuple[int, int]]:
             if begin >= 0 and depth == 0:
                 found.append((begin, token.end()))
                 begin = -1
-        elif token[0] == "version_policy" and depth == 0:
+        elif token[0] == name and depth == 0:
             begin = token.start()
     return found if begin < 0 else [*found, (begin, len(config))]

@@ -1,18 +1,20 @@
 """Lifecycle of versions: copy, verify and publish a new one; remove one unless it is needed."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dehusk.inference.labelers.repository import CONFIG_FILE, served, versions
+from dehusk.inference.labelers.repository import CONFIG_FILE, served, trusted, versions
 from dehusk.inference.labelers.triton_client import RefusedError
-from dehusk.inference.labelers.version_policy import names_versions, with_versions
+from dehusk.inference.labelers.version_policy import named_trusted, names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.folders import writing
 from dehusk.streams.models.candidate import Candidate, header_of, read_text
+from dehusk.streams.models.model_config import WARMUP, as_override, check_config, read_config, warmup_files
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.onnx_header import signature_in
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import check_config, check_stored, read_config, serve
+from dehusk.streams.models.serving import check_stored, serve
 from dehusk.streams.models.store import (
     check_new,
     copy_version,
@@ -34,6 +36,7 @@ async def add_version(
     """Add a version to a repository, and its model where that is new; return its directory.
 
     With `hold`, the version policy is set to the versions served now, so that the new one is not served yet.
+    One that is not verified is held, too.
 
     Raises:
         FaultError: it is not to be served; the repository is as it was.
@@ -44,27 +47,37 @@ async def add_version(
         return await _add_model(candidate, directory, version, verify)
     with staging(directory) as place:
         await _copy(candidate, place / "version", directory / CONFIG_FILE, verify)
-        if hold:
+        if hold or verify is None:
             _hold(repository, model)
         publish(place / "version", directory / version)
     return directory / version
 
 
-async def load_added(server: ModelServer, added: Path) -> None:
-    """Have Triton load the model of a version that was added.
+async def load_added(server: ModelServer, added: Path, config: str | None) -> None:
+    """Have Triton load a version that was added and held, by a configuration that holds it no more.
+
+    The file becomes this configuration when Triton has loaded it; without one, the model is new, and its file
+    counts.
 
     Raises:
         FaultError: Triton cannot load it. It is removed again, as Triton would not start with it.
-        UnavailableError: Triton does not answer; the version stays.
+        UnavailableError: Triton does not answer; the version stays, and waits.
     """
     try:
-        await server.load(added.parent.name)
+        await server.load(added.parent.name, None if config is None else as_override(read_config(config)))
     except RefusedError as error:
-        is_new = versions(added.parent.parent, added.parent.name) == [added.name]
-        remove_at_once(added.parent if is_new else added)
+        remove_at_once(added.parent if config is None else added)
+        _restore(added.parent, config)
         raise FaultError(Fault.NOT_LOADED, f"{error}; it is taken away again") from error
     except UnavailableError as error:
         raise UnavailableError(f"{added} is added, and not loaded: {error}") from error
+    _restore(added.parent, config)
+
+
+def _restore(directory: Path, config: str | None) -> None:
+    """Have a model's file be a configuration, if there is one."""
+    if config is not None and config != read_text(directory / CONFIG_FILE):
+        write_config(directory, config)
 
 
 def _is_new_model(directory: Path, version: str) -> bool:
@@ -82,13 +95,22 @@ async def _add_model(candidate: Candidate, directory: Path, version: str, verify
     if candidate.config is None:
         raise FaultError(Fault.MISSING_FILE, f"a new model needs a {CONFIG_FILE} beside its model file")
     text = read_text(candidate.config)
+    warmup = warmup_files(read_config(text), candidate.config.parent)
     with staging(directory.parent) as place:
         staged = place / "model"
         staged.mkdir()
         write_config(staged, _renamed(text, directory.name))
+        _write_warmup(staged, warmup)
         await _copy(candidate, staged / version, staged / CONFIG_FILE, verify)
         publish(staged, directory)
     return directory / version
+
+
+def _write_warmup(staged: Path, files: Mapping[str, bytes]) -> None:
+    with writing(staged):
+        for name, content in files.items():
+            (staged / WARMUP).mkdir(exist_ok=True)
+            (staged / WARMUP / name).write_bytes(content)
 
 
 async def _copy(candidate: Candidate, version: Path, config: Path, verify: Verify | None) -> None:
@@ -101,9 +123,9 @@ async def _copy(candidate: Candidate, version: Path, config: Path, verify: Verif
 
 def _hold(repository: Path, model: str) -> None:
     config = repository / model / CONFIG_FILE
-    text = config.read_text(encoding="utf-8")
-    if not names_versions(text):
-        write_config(config.parent, with_versions(text, served(repository, model)))
+    text, by_policy = config.read_text(encoding="utf-8"), served(repository, model)
+    if by_policy and not names_versions(text):
+        write_config(config.parent, with_versions(text, by_policy))
 
 
 def _renamed(config: str, model: str) -> str:
@@ -142,12 +164,15 @@ async def check_removable(removal: Removal, server: ModelServer | None) -> None:
     """Check that a version may be removed.
 
     Raises:
-        ConfigurationError: it is the only one, or not there; or it is the default one, or named by the
-            policy of its model, and no roll-out names others.
+        ConfigurationError: it is the only one, or not there, or named as the trusted one; or it is the
+            default one, or named by the policy of its model, and no roll-out names others.
     """
     check_stored(removal.repository, removal.model, [removal.version])
     if versions(removal.repository, removal.model) == [removal.version]:
         raise ConfigurationError(f"{removal} is the only version of its model")
+    config = removal.directory.parent / CONFIG_FILE
+    if named_trusted(config.read_text(encoding="utf-8")) == removal.version:
+        raise ConfigurationError(f"{removal} is the default version: {config} names it as the trusted one")
     if not removal.needed:
         await _check_not_served(removal, server)
 
@@ -155,11 +180,12 @@ async def check_removable(removal: Removal, server: ModelServer | None) -> None:
 async def _check_not_served(removal: Removal, server: ModelServer | None) -> None:
     by_policy = served(removal.repository, removal.model)
     config = removal.directory.parent / CONFIG_FILE
-    if by_policy[-1:] == [removal.version]:
+    if trusted(removal.repository, removal.model) == removal.version:
         raise ConfigurationError(f"{removal} is the default version by the version_policy in {config}")
     if removal.version in by_policy and names_versions(config.read_text(encoding="utf-8")):
         raise ConfigurationError(f"the version_policy in {config} names {removal}: serve others first")
-    if server and (await server.ready(removal.model))[-1:] == [removal.version]:
+    ready = await server.ready(removal.model) if server else []
+    if server and await server.trusted(removal.model, ready) == removal.version:
         raise ConfigurationError(f"{removal} is the default version of Triton at {server.address}")
 
 
@@ -175,10 +201,10 @@ async def remove_version(removal: Removal, server: ModelServer | None) -> None:
     await check_removable(removal, server)
     if removal.needed:
         await _serve_others(removal, server)
+    note_removed(removal.directory)
     with withdrawn(removal.directory):
         if server and removal.version in await server.ready(removal.model):
             await server.load(removal.model)
-        note_removed(removal.directory)
 
 
 async def _serve_others(removal: Removal, server: ModelServer | None) -> None:

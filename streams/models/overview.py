@@ -1,16 +1,17 @@
 """The versions of models on disk and on Triton, side by side."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, served, versions
+from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, served, trusted, versions
 from dehusk.inference.labelers.signature import SIGNATURE_KEY
 from dehusk.inference.labelers.triton_client import READY, ServedVersion
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.candidate import header_of, read_text
 from dehusk.streams.models.names import FaultError
+from dehusk.streams.models.server import ModelServer, ready_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,17 @@ class StoredVersion:
     """Reason why it cannot be read; empty where it can."""
     is_served: bool
     """True if the policy of its model serves it."""
+    is_trusted: bool
+    """True if it is the trusted one of those."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnTriton:
+    """The versions on a Triton."""
+
+    index: Sequence[ServedVersion]
+    trusted: Mapping[str, str]
+    """Trusted version of each model that has a version which is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +52,8 @@ class KnownVersion:
     """READY, LOADING, UNLOADING or UNAVAILABLE on Triton; empty where that does not know it."""
     reason: str
     is_default: bool
-    """True for the version of requests that name none: the newest that Triton serves or, where Triton was not
-    asked, that the policy of its model serves. It may be another one than a roll-out has serve."""
+    """True for the trusted version, which labels for those who name none: by Triton or, where Triton was not
+    asked, by the configuration of its model. It may be another one than a roll-out has serve."""
 
     @property
     def was_unloaded(self) -> bool:
@@ -71,10 +83,12 @@ def _stored_version(repository: Path, model: str, version: str) -> StoredVersion
     with file.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
     try:
-        is_served = version in served(repository, model)
+        is_served, is_trusted = version in served(repository, model), version == trusted(repository, model)
     except ConfigurationError as error:
-        is_served, problem = False, problem or str(error)
-    return StoredVersion(model, version, file.stat().st_size, sha256, signature, problem, is_served)
+        is_served, is_trusted, problem = False, False, problem or str(error)
+    return StoredVersion(
+        model, version, file.stat().st_size, sha256, signature, problem, is_served, is_trusted
+    )
 
 
 def card_of(version: Path) -> str:
@@ -83,13 +97,27 @@ def card_of(version: Path) -> str:
     return read_text(file) if file.exists() else ""
 
 
-def match_versions(
-    stored: Sequence[StoredVersion], index: Sequence[ServedVersion] | None
-) -> list[KnownVersion]:
-    """Return all versions by model and number; `index` is None where no Triton was asked."""
+async def read_versions(server: ModelServer) -> OnTriton:
+    """Return the versions on a Triton.
+
+    Raises:
+        UnavailableError: it does not answer.
+    """
+    index = await server.index()
+    served_models = {each.model for each in index if each.state == READY}
+    return OnTriton(
+        index, {each: await server.trusted(each, ready_in(index, each)) for each in served_models}
+    )
+
+
+def match_versions(stored: Sequence[StoredVersion], triton: OnTriton | None) -> list[KnownVersion]:
+    """Return all versions by model and number; `triton` is None where none was asked."""
     on_disk = {(each.model, each.version): each for each in stored}
-    on_triton = {(each.model, each.version): each for each in index or () if each.version}
-    defaults = _defaults(stored, index)
+    on_triton = {
+        (each.model, each.version): each for each in (triton.index if triton else ()) if each.version
+    }
+    by_disk = {(each.model, each.version) for each in stored if each.is_trusted}
+    defaults = by_disk if triton is None else {*triton.trusted.items()}
     return [
         KnownVersion(
             *key,
@@ -100,12 +128,3 @@ def match_versions(
         )
         for key in sorted({*on_disk, *on_triton}, key=lambda key: (key[0], int(key[1])))
     ]
-
-
-def _defaults(stored: Sequence[StoredVersion], index: Sequence[ServedVersion] | None) -> set[tuple[str, str]]:
-    """Return the newest served version of each model."""
-    if index is None:
-        newest = {each.model: each.version for each in stored if each.is_served}
-    else:
-        newest = {each.model: each.version for each in index if each.state == READY}
-    return {*newest.items()}

@@ -6,7 +6,7 @@ import multiprocessing
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.onnx import open_session, run
+from dehusk.inference.labelers.repository import MODEL_FILE
 from dehusk.inference.labelers.signature import Signature
 from dehusk.inference.labelers.triton_client import READY, RefusedError
 from dehusk.schemas.errors import DehuskError, LateError, UnavailableError
+from dehusk.streams.models.model_config import WARMUP, as_override, renamed
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import as_override
 from dehusk.streams.preparation.process import ChildProcess
 
 TEMPORARY = "verify-"
@@ -47,15 +48,16 @@ class Runner(Protocol):
 class TritonRunner:
     """A model that Triton serves."""
 
-    def __init__(self, server: ModelServer, model: str, signature: Signature) -> None:
+    def __init__(self, server: ModelServer, model: str, signature: Signature, version: str = "") -> None:
         self._server = server
         self._model = model
         self._signature = signature
+        self._version = version
 
     async def run_single(self, window: Window) -> WindowAnswer:
         """Return the answer to one request, sent when no other one waits."""
         try:
-            return await self._server.infer(self._model, self._signature, window)
+            return await self._server.infer(self._model, self._signature, window, self._version)
         except LateError as error:
             raise FaultError(Fault.TIMEOUT, str(error)) from error
         except RefusedError as error:
@@ -72,15 +74,19 @@ async def open_triton_runner(
     signature: Signature,
     content: bytes,
     config: Any,  # noqa: ANN401 a `ModelConfig` of Triton's
+    warmup: Mapping[str, bytes],
 ) -> AsyncIterator[TritonRunner]:
     """Load a model file on Triton over the network under a temporary name, and unload it at the end.
+
+    Nothing but the name is otherwise than it would be served: `warmup` has the files of its warm-ups.
 
     Raises:
         FaultError: Triton cannot load it, or not in time.
     """
     await _unload_stale(server)
+    files = {f"file:1/{MODEL_FILE}": content, **{f"file:{WARMUP}/{each}": warmup[each] for each in warmup}}
     name = f"{TEMPORARY}{int(time.time())}-{secrets.token_hex(4)}"
-    loading = asyncio.create_task(_load(server, name, as_override(config, name), content))
+    loading = asyncio.create_task(_load(server, name, as_override(renamed(config, name)), files))
     try:
         await asyncio.shield(loading)
         yield TritonRunner(server, name, signature)
@@ -99,9 +105,9 @@ async def _unload(server: ModelServer, name: str) -> None:
         _log.warning("the temporary model %s may be left on Triton: %s", name, error)
 
 
-async def _load(server: ModelServer, name: str, config: str, content: bytes) -> None:
+async def _load(server: ModelServer, name: str, config: str, files: Mapping[str, bytes]) -> None:
     try:
-        await server.load(name, config, {"file:1/model.onnx": content})
+        await server.load(name, config, files)
     except LateError as error:
         raise FaultError(Fault.TIMEOUT, str(error)) from error
     except RefusedError as error:

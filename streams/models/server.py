@@ -1,14 +1,14 @@
 """A Triton server with explicit model control: what it serves, loads and unloads, and how fast it answers."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.signature import Signature
-from dehusk.inference.labelers.triton_client import READY, ServedVersion, TritonClient
+from dehusk.inference.labelers.triton_client import READY, ServedVersion, TritonClient, trusted_of
 from dehusk.schemas.errors import LateError
 
 _GONE = {"", "UNAVAILABLE"}
@@ -73,9 +73,16 @@ class ModelServer:
         return sorted(found, key=lambda each: (each.model, int(each.version or 0)))
 
     async def ready(self, model: str) -> list[str]:
-        """Return the ready versions of a model, oldest first; the last one gets requests that name none."""
-        index = await self.index()
-        return [each.version for each in index if (each.model, each.state) == (model, READY)]
+        """Return the ready versions of a model, oldest first."""
+        return ready_in(await self.index(), model)
+
+    async def trusted(self, model: str, ready: Sequence[str]) -> str:
+        """Return the trusted one of the ready versions of a model; empty where none is ready."""
+        return trusted_of(await self._client.parameters(model), ready) if ready else ""
+
+    async def config(self, model: str) -> Any:  # noqa: ANN401 Triton's messages have no types
+        """Return the `ModelConfig` by which a model is served."""
+        return await self._client.config(model)
 
     async def load(
         self, model: str, config: str | None = None, files: Mapping[str, bytes] | None = None
@@ -125,14 +132,21 @@ class ModelServer:
             _mean_ms(counts.compute_input) + _mean_ms(counts.compute_infer) + _mean_ms(counts.compute_output),
         )
 
-    async def infer(self, model: str, signature: Signature, window: Window) -> WindowAnswer:
-        """Return the answer to one window by the version for requests that name none.
+    async def infer(
+        self, model: str, signature: Signature, window: Window, version: str = ""
+    ) -> WindowAnswer:
+        """Return the answer to one window by a version; by default by the newest.
 
         Raises:
             RefusedError: the model failed for it.
         """
-        answer, _ = await self._client.infer(model, signature, window)
+        answer, _ = await self._client.infer(model, signature, window, version)
         return answer
+
+
+def ready_in(index: Sequence[ServedVersion], model: str) -> list[str]:
+    """Return the ready versions of a model among those of an index, in its order."""
+    return [each.version for each in index if (each.model, each.state) == (model, READY)]
 
 
 def _mean_ms(duration: Any) -> float:  # noqa: ANN401 a `StatisticDuration` of Triton's, which has no types

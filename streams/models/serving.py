@@ -1,149 +1,144 @@
-"""A model's `config.pbtxt`, and the versions that Triton serves by it.
+"""The versions of a model that Triton serves: loaded first, and named by its `config.pbtxt` once they serve.
 
-A policy that names versions persists: it survives restarts of Triton, loads by other clients, and added
-versions. A policy given with a load is lost with the next version on disk. Requests without a version get the
-newest served one, so clients that need an older one name it.
+A Triton that starts serves what the file names, and starts with none of its models if it cannot load that. So
+the file names versions that this Triton has loaded and verified, and no others: what comes new is verified
+under another name, then loaded with a configuration that is given to the load, and named last. The file
+persists; it survives restarts of Triton, loads by other clients, and added versions.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from google.protobuf import json_format, text_format
-from tritonclient.grpc import model_config_pb2
-
-from dehusk.inference.labelers.repository import CONFIG_FILE, versions
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, Tensor
-from dehusk.inference.labelers.version_policy import with_versions
+from dehusk.inference.labelers.repository import CONFIG_FILE, served, trusted, versions
+from dehusk.inference.labelers.signature import TRUSTED_KEY
+from dehusk.inference.labelers.version_policy import named_trusted, names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Rollout
-from dehusk.streams.models.names import Fault, FaultError
+from dehusk.streams.models.candidate import find_candidate, read_text
+from dehusk.streams.models.model_config import as_override, read_config
+from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.store import write_config
-
-_TENSORS = ("input", "output", "batch_input", "batch_output")
-_BATCH = 16
+from dehusk.streams.models.store import staging, write_config
+from dehusk.streams.models.verification import check_answers
 
 
-def read_config(text: str) -> Any:  # noqa: ANN401 Triton's messages have no types
-    """Parse a `config.pbtxt` to a `ModelConfig` of Triton's.
+async def serve(
+    server: ModelServer, repository: Path, model: str, wanted: Sequence[str], trusted_one: str = ""
+) -> None:
+    """Have Triton serve exactly these versions, and the policy name them; others answer meanwhile.
 
-    Raises:
-        FaultError: it holds none.
-    """
-    try:
-        return text_format.Parse(text, model_config_pb2.ModelConfig())
-    except text_format.ParseError as error:
-        raise FaultError(Fault.WRONG_CONFIG, f"config.pbtxt cannot be read: {error}") from error
-
-
-def check_config(config: Any, signature: Signature) -> None:  # noqa: ANN401 see above
-    """Check that a configuration is one of a signature.
+    With `trusted_one`, the configuration names that as the trusted version. After a failure, the file is as
+    it was, and Triton serves what it served.
 
     Raises:
-        FaultError: it names another backend, signature or other tensors, or does not batch.
-    """
-    expected = config_of(signature)
-    if (config.backend, config.platform) not in {("onnxruntime", ""), ("", "onnxruntime_onnx")}:
-        raise _wrong_config(
-            f"the backend {config.backend or config.platform!r} where 'onnxruntime' is expected"
-        )
-    if config.default_model_filename not in {"", "model.onnx"}:
-        raise _wrong_config(
-            f"the model file {config.default_model_filename!r} where 'model.onnx' is expected"
-        )
-    if config.max_batch_size < 1:
-        raise _wrong_config("no max_batch_size")
-    declared = config.parameters[SIGNATURE_KEY].string_value if SIGNATURE_KEY in config.parameters else "none"
-    if declared != signature.declared:
-        raise _wrong_config(f"the signature {declared!r}, the model {signature.declared!r}")
-    for field in _TENSORS:
-        if _by_name(config, field) != _by_name(expected, field):
-            raise _wrong_config(f"other tensors in `{field}` than the signature")
-
-
-def config_of(signature: Signature) -> Any:  # noqa: ANN401 see above
-    """Return a configuration that serves a signature."""
-    return json_format.ParseDict(
-        {
-            "backend": "onnxruntime",
-            "max_batch_size": _BATCH,
-            "input": [{**_declared(each), "allow_ragged_batch": True} for each in signature.request],
-            "output": [_declared(each) for each in signature.answer],
-            "batch_input": [
-                {
-                    "kind": "BATCH_ELEMENT_COUNT",
-                    "target_name": [each.tensor.name],
-                    "data_type": f"TYPE_{each.tensor.data_type}",
-                    "source_input": [each.counted.name],
-                }
-                for each in signature.counts
-            ],
-            "batch_output": [
-                {
-                    "kind": "BATCH_SCATTER_WITH_INPUT_SHAPE",
-                    "target_name": [each.name],
-                    "source_input": [signature.per_block.name],
-                }
-                for each in signature.answer
-            ],
-            "dynamic_batching": {},
-            "parameters": {
-                SIGNATURE_KEY: {"string_value": signature.declared},
-                "intra_op_thread_count": {"string_value": "1"},
-            },
-        },
-        model_config_pb2.ModelConfig(),
-    )
-
-
-def as_override(config: Any, name: str) -> str:  # noqa: ANN401 see above
-    """Return a configuration as the JSON that a load takes, of a model of another name with one version."""
-    renamed = model_config_pb2.ModelConfig()
-    renamed.CopyFrom(config)
-    renamed.name = name
-    renamed.ClearField("version_policy")
-    renamed.ClearField("model_warmup")
-    override: str = json_format.MessageToJson(renamed, preserving_proto_field_name=True)
-    return override
-
-
-def _declared(tensor: Tensor) -> dict[str, Any]:
-    return {"name": tensor.name, "data_type": f"TYPE_{tensor.data_type}", "dims": [-1]}
-
-
-def _by_name(config: Any, field: str) -> list[bytes]:  # noqa: ANN401 see above
-    return sorted(each.SerializeToString(deterministic=True) for each in getattr(config, field))
-
-
-def _wrong_config(what: str) -> FaultError:
-    return FaultError(Fault.WRONG_CONFIG, f"config.pbtxt declares {what}")
-
-
-async def serve(server: ModelServer, repository: Path, model: str, wanted: Sequence[str]) -> None:
-    """Have Triton serve exactly these versions; those served before answer meanwhile.
-
-    After a failure, the configuration is put back and loaded.
-
-    Raises:
-        ConfigurationError: the repository holds no such version, or Triton cannot load one.
+        ConfigurationError: the repository holds no such version, or Triton cannot serve one; a `FaultError`
+            among them.
         UnavailableError: Triton does not answer.
     """
     check_stored(repository, model, wanted)
-    directory = repository / model
-    before = (directory / CONFIG_FILE).read_text(encoding="utf-8")
-    after = with_versions(before, wanted)
-    if after != before:
-        write_config(directory, after)
+    config = repository / model / CONFIG_FILE
+    before = read_text(config)
+    after = with_versions(before, wanted, trusted_one)
+    if after != before and not await reads(server, repository):
+        raise UnavailableError(f"Triton at {server.address} does not read {repository}: name its repository")
+    ready = await server.ready(model)
+    for version in wanted:
+        if version not in ready:
+            await _check_stored_version(server, repository / model / version)
     try:
-        await server.load(model)
+        await server.load(model, as_override(read_config(after)))
         await _check_served(server, model, wanted)
-    except BaseException:
         if after != before:
-            write_config(directory, before)
-            await _reload(server, model)
+            write_config(config.parent, after)
+    except BaseException:
+        await _serve_again(server, model, before, ready)
         raise
+
+
+async def reads(server: ModelServer, repository: Path) -> bool:
+    """Return True if a Triton reads a repository: it lists a folder that is made there for a moment.
+
+    Raises:
+        ConfigurationError: the repository cannot be written.
+        UnavailableError: Triton does not answer.
+    """
+    with staging(repository) as place:
+        return place.name in {each.model for each in await server.index()}
+
+
+async def _check_stored_version(server: ModelServer, version: Path) -> None:
+    """Check the answers of a version on disk, which Triton loads from memory as it would be served."""
+    try:
+        candidate = await asyncio.to_thread(find_candidate, version)
+        await check_answers(replace(candidate, config=version.parent / CONFIG_FILE), server)
+    except FaultError as error:
+        raise FaultError(error.fault, f"{version}: {error.message}") from error
+
+
+async def _serve_again(server: ModelServer, model: str, config: str, ready: Sequence[str]) -> None:
+    """Have Triton serve what it served; a failure hides no earlier error."""
+    with suppress(DehuskError):
+        if ready and set(await server.ready(model)) != set(ready):
+            await server.load(model, as_override(read_config(with_versions(config, ready))))
+
+
+class Moved(NamedTuple):
+    """Versions that serve in a group before and after a change, with which the trusted version moves."""
+
+    before: str
+    after: str
+
+
+def withdraw(repository: Path, model: str, gone: Collection[str], moved: Moved) -> None:
+    """Take versions out of a policy that names them, and move its trusted version.
+
+    Nothing is changed where the policy names no others.
+
+    Raises:
+        ConfigurationError: the configuration cannot be read or written.
+    """
+    config = repository / model / CONFIG_FILE
+    text = read_text(config)
+    left = [version for version in served(repository, model) if version not in gone]
+    if not names_versions(text) or not left:
+        return
+    is_moved = named_trusted(text) == moved.before and moved.after in left
+    changed = with_versions(text, left, moved.after if is_moved else "")
+    if changed != text:
+        write_config(config.parent, changed)
+
+
+async def unload(
+    server: ModelServer, model: str, gone: Collection[str], moved: Moved, *, is_used: bool = False
+) -> None:
+    """Have Triton unload versions, and move its trusted version.
+
+    With `is_used`, workers label with them as yet, and they stay. Nothing is changed on disk, nor where
+    Triton names no trusted version, as nobody has rolled out a version of its repository, or would have none
+    left.
+
+    Raises:
+        ConfigurationError: Triton refuses.
+        UnavailableError: Triton does not answer.
+    """
+    ready = await server.ready(model)
+    left = [version for version in ready if is_used or version not in gone]
+    config = await server.config(model) if ready else None
+    if config is None or not left or TRUSTED_KEY not in config.parameters:
+        return
+    named = config.parameters[TRUSTED_KEY]
+    is_moved = moved.before != moved.after and named.string_value == moved.before and moved.after in left
+    if is_moved:
+        named.string_value = moved.after
+    elif left == ready:
+        return
+    config.version_policy.Clear()
+    config.version_policy.specific.versions.extend(map(int, left))
+    await server.load(model, as_override(config))
 
 
 def check_stored(repository: Path, model: str, wanted: Sequence[str]) -> None:
@@ -166,18 +161,12 @@ async def _check_served(server: ModelServer, model: str, wanted: Sequence[str]) 
     if set(ready) != set(wanted):
         raise UnavailableError(
             f"Triton at {server.address} serves version {', '.join(ready) or 'none'} of model {model!r}, "
-            f"not {', '.join(wanted)}: does it read this repository?"
+            f"not {', '.join(wanted)}"
         )
 
 
-async def _reload(server: ModelServer, model: str) -> None:
-    """Have Triton read the configuration as it was; a failure hides no earlier error."""
-    with suppress(DehuskError):
-        await server.load(model)
-
-
 async def to_serve(server: ModelServer, repository: Path, model: str, state: Rollout) -> list[str]:
-    """Return the versions to serve from a repository, oldest first; none if Triton serves all of them.
+    """Return the versions to serve from a repository, oldest first; none if Triton and its policy have them.
 
     Versions served now stay; the state's previous version is included while it is on disk. A repository that
     lacks versions that Triton serves is not the one that Triton reads.
@@ -189,7 +178,10 @@ async def to_serve(server: ModelServer, repository: Path, model: str, state: Rol
     stored, ready = versions(repository, model), await ready_versions(server, model)
     wanted = [version for version in stored if version in {*state.kept, *ready}]
     if {*state.versions, *ready} <= set(stored):
-        return wanted if set(wanted) != set(ready) else []
+        by_policy, is_trusted = served(repository, model), await server.trusted(model, ready)
+        is_done = set(ready) == set(by_policy) == set(wanted) and trusted(repository, model) == is_trusted
+        is_served = set(state.versions) <= set(ready)
+        return [] if is_done or (is_served and not await reads(server, repository)) else wanted
     if missing := [version for version in state.versions if version not in ready]:
         raise ConfigurationError(
             f"Triton at {server.address} serves version {', '.join(ready) or 'none'} of model {model!r}, and "

@@ -3,8 +3,8 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ from dehusk.inference.labelers.golden import MAX_DIFFERENCE, GoldenAnswer, large
 from dehusk.inference.labelers.repository import find_model, versions
 from dehusk.inference.labelers.signature import Signature, signature_of
 from dehusk.streams.models.candidate import Candidate, CandidateContent, header_of, read_candidate, read_text
+from dehusk.streams.models.model_config import check_config, config_of, read_config, warmup_files
 from dehusk.streams.models.names import MAX_LATENCY, Fault, FaultError
 from dehusk.streams.models.onnx_header import signature_in
 from dehusk.streams.models.runners import Runner, TritonRunner, open_onnx_runner, open_triton_runner
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import check_config, config_of, read_config
 
 _ROUNDS = 25
 """Measurements of each page."""
@@ -76,12 +76,44 @@ async def check_on_triton(
         FaultError: it is not to be served.
         UnavailableError: Triton does not answer.
     """
-    content = await asyncio.to_thread(read_candidate, candidate)
-    config = await asyncio.to_thread(_config, candidate, content)
-    async with open_triton_runner(server, content.signature, content.model, config) as runner:
+    async with _open_on_triton(candidate, server) as (content, runner):
         return await _check(
             "triton", content, runner, await _triton_baseline(server, model, content), max_latency
         )
+
+
+async def check_answers(candidate: Candidate, server: ModelServer) -> None:
+    """Check the answers of a version on Triton under a temporary name, and no times.
+
+    Raises:
+        FaultError: it is not to be served.
+        UnavailableError: Triton does not answer.
+    """
+    async with _open_on_triton(candidate, server) as (content, runner):
+        await _check_answers(runner, content, _golden_windows(content.golden, content.signature))
+
+
+async def check_answers_in_process(candidate: Candidate, seconds: float) -> None:
+    """Check the answers of a version on ONNX Runtime in a process of its own, and no times.
+
+    Raises:
+        FaultError: it is not to be served.
+    """
+    content = await asyncio.to_thread(read_candidate, candidate)
+    await asyncio.to_thread(_config, candidate, content)
+    async with open_onnx_runner(candidate.model, content.signature, seconds) as runner:
+        await _check_answers(runner, content, _golden_windows(content.golden, content.signature))
+
+
+@asynccontextmanager
+async def _open_on_triton(
+    candidate: Candidate, server: ModelServer
+) -> AsyncIterator[tuple[CandidateContent, Runner]]:
+    """Load a version on Triton under a temporary name, as it would be served; raises what the checks do."""
+    content = await asyncio.to_thread(read_candidate, candidate)
+    config, warmup = await asyncio.to_thread(_config, candidate, content)
+    async with open_triton_runner(server, content.signature, content.model, config, warmup) as runner:
+        yield content, runner
 
 
 async def check_in_process(
@@ -123,23 +155,24 @@ async def _check(
     )
 
 
-def _config(candidate: Candidate, content: CandidateContent) -> Any:  # noqa: ANN401 a `ModelConfig` of Triton's
-    """Return the configuration of a candidate's model, or one made for its signature."""
+def _config(candidate: Candidate, content: CandidateContent) -> tuple[Any, dict[str, bytes]]:
+    """Return the configuration of a candidate's model, or one made for its signature, and its warm-ups."""
     if candidate.config is None:
-        return config_of(content.signature)
+        return config_of(content.signature), {}
     config = read_config(read_text(candidate.config))
     check_config(config, content.signature)
-    return config
+    return config, warmup_files(config, candidate.config.parent)
 
 
 async def _triton_baseline(server: ModelServer, model: str, content: CandidateContent) -> _Timed | None:
-    """Return the default version of a model on Triton, to compare with; None without one."""
+    """Return the trusted version of a model on Triton, to compare with; None without one."""
     ready = await server.ready(model)
+    trusted = await server.trusted(model, ready)
     signature = signature_of(await server.signature(model)) if ready else None
     if signature is None:
         return None
-    runner = TritonRunner(server, model, signature)
-    return f"{model}/{ready[-1]}", runner, _golden_windows(content.golden, signature)
+    runner = TritonRunner(server, model, signature, trusted)
+    return f"{model}/{trusted}", runner, _golden_windows(content.golden, signature)
 
 
 async def _onnx_baseline(

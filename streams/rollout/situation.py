@@ -1,17 +1,18 @@
 """Current roll-outs: their states, the workers that follow them, and the versions in use."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import EndedTrial, Rollout, Scope, WorkerReport
 from dehusk.streams.kafka.client import Topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import ready_versions, serve, to_serve
-from dehusk.streams.rollout.control import Control, ControlTopic, change_state, read_control, wait_for_workers
-from dehusk.streams.rollout.transitions import first_state, pin
+from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve
+from dehusk.streams.rollout.control import Control, ControlTopic, read_control
+from dehusk.streams.rollout.transitions import first_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +48,10 @@ class Situation:
             )
         return first_state(found[0] if found else serving or "", by)
 
-    def pinned(self, state: Rollout) -> Rollout | None:
-        """Return the state that holds workers on their version until `state` is written.
-
-        None where they have a state, or already label with all that `state` names.
-        """
-        found = self._labeling()
-        if self.state is not None or not found or set(state.versions) <= set(found):
-            return None
-        by = state.change.by
-        return replace(pin(self.current(by), by), limits=state.limits)
+    def trusted_after(self, state: Rollout, trusted: str) -> str:
+        """Return the trusted version after a change: it moves with the group that labels with it."""
+        before = {self.state.serving} if self.state else set(self._labeling())
+        return state.serving if not before or trusted in before else trusted
 
     def _labeling(self) -> list[str]:
         """Return the versions that workers report to label with."""
@@ -88,53 +83,52 @@ async def read_existing(topic: ControlTopic) -> Control:
 
 
 async def serve_named(
-    topic: ControlTopic,
-    situation: Situation,
-    state: Rollout,
-    server: ModelServer,
-    repository: Path,
-    *,
-    seconds: float,
-) -> Situation:
-    """Have Triton serve what a state names before it is written, and return the situation to go on from.
-
-    Workers without a state label with the newest version that is served. So before Triton serves a newer one,
-    those of the group get a state that names what they label with, and are waited for.
+    topic: ControlTopic, situation: Situation, state: Rollout, server: ModelServer, repository: Path
+) -> None:
+    """Have Triton serve what a state names before it is written; the trusted version stays the same.
 
     Raises:
-        ConfigurationError: Triton does not serve it, and cannot; or workers of other groups would take it.
-        UnavailableError: Triton or Kafka does not answer, or workers do not follow within the seconds.
+        ConfigurationError: Triton does not serve it, and cannot; or workers of other groups would follow.
+        UnavailableError: Triton or Kafka does not answer.
     """
     model = situation.scope.model
     wanted = await to_serve(server, repository, model, state)
-    if not wanted:
-        return situation
-    if wanted[-1:] != (await ready_versions(server, model))[-1:]:
-        await _check_others(topic, situation, wanted[-1])
-        situation = await _pin(topic, situation, state, seconds)
-    await serve(server, repository, model, wanted)
-    return situation
+    trusted = await server.trusted(model, await ready_versions(server, model))
+    if situation.trusted_after(state, trusted) != trusted:
+        await _check_others(topic, situation.scope, state.serving)
+    if wanted:
+        await serve(server, repository, model, wanted, trusted)
 
 
-async def _check_others(topic: ControlTopic, situation: Situation, version: str) -> None:
-    """Check that no workers of other groups would label with a version as soon as it is served."""
-    scope = situation.scope
+async def trust_serving(situation: Situation, state: Rollout, server: ModelServer, repository: Path) -> bool:
+    """Have the version that serves by a written state be the trusted one, if the one before was.
+
+    Return False if it is not the trusted one, as the repository is not that of Triton.
+
+    Raises:
+        ConfigurationError: the repository cannot be written, or Triton refuses.
+        UnavailableError: Triton does not answer.
+    """
+    model = situation.scope.model
+    ready = await server.ready(model)
+    trusted = await server.trusted(model, ready)
+    after = situation.trusted_after(state, trusted)
+    if after == trusted:
+        return True
+    if not {after, *ready} <= set(versions(repository, model)) or not await reads(server, repository):
+        return False
+    await serve(server, repository, model, ready, after)
+    return True
+
+
+async def _check_others(topic: ControlTopic, scope: Scope, version: str) -> None:
+    """Check that no workers of other groups would label with a version as soon as it is the trusted one."""
     for other in unpinned(await read_existing(topic), scope.model):
         if other != scope:
             raise ConfigurationError(
                 f"workers of {other} have no state, and would label with version {version} as soon as it is "
-                f"served: promote the version that serves for them first (--group {other.group})"
+                f"trusted: promote the version that serves for them first (--group {other.group})"
             )
-
-
-async def _pin(topic: ControlTopic, situation: Situation, state: Rollout, seconds: float) -> Situation:
-    """Have all workers of the group follow a state of the version that they label with."""
-    pinned = situation.pinned(state)
-    if pinned is None:
-        return situation
-    await change_state(topic, situation.scope, pinned)
-    await wait_for_workers(topic, situation.scope, pinned, seconds)
-    return replace(situation, state=pinned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +165,7 @@ def _roles(group: str, state: Rollout) -> Iterator[tuple[str, Role]]:
 
 
 def unpinned(control: Control, model: str) -> list[Scope]:
-    """Return the roll-outs with live workers and no state: they label with the newest version served."""
+    """Return the roll-outs with live workers and no state: they label with the trusted version."""
     scopes = {key.scope for key in control.reports if key.scope.model == model}
     found = [scope for scope in scopes if scope not in control.states and control.live_reports(scope)]
     return sorted(found, key=lambda scope: scope.group)

@@ -16,11 +16,6 @@ def first_state(serving: str, by: str) -> Rollout:
     return Rollout(0, serving, Change(datetime.now(UTC), by, "no state yet"))
 
 
-def pin(state: Rollout, by: str) -> Rollout:
-    """Have the version that serves serve on, whatever else Triton serves."""
-    return _next(state, by, f"version {state.serving} serves, as before")
-
-
 def with_canary(state: Rollout, part: Part, by: str) -> Rollout:
     """Have a version label a share of the sites, instead of another canary.
 

@@ -16,10 +16,11 @@ from dehusk.schemas.pages import Prediction
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.candidate import find_candidate, read_candidate
 from dehusk.streams.models.lifecycle import Removal, remove_version
+from dehusk.streams.models.model_config import as_override, config_of, renamed
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.runners import TEMPORARY
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import as_override, config_of, serve
+from dehusk.streams.models.serving import serve
 from dehusk.streams.models.verification import check_on_triton
 from tests.unit.streams.models import graphs
 
@@ -72,7 +73,7 @@ async def test_what_a_killed_verification_left_is_unloaded_by_a_later_one(triton
     recent = f"{TEMPORARY}{int(time.time())}-recent"
     async with ModelServer(triton.addresses.triton_grpc) as server:
         for name in (recent, f"{TEMPORARY}1600000000-old"):
-            config = as_override(config_of(content.signature), name)
+            config = as_override(renamed(config_of(content.signature), name))
             await server.load(name, config, {"file:1/model.onnx": content.model})
         await check_on_triton(find_candidate(NEWEST), server, "model")
         assert await temporary(server) == [recent]
@@ -169,7 +170,7 @@ async def test_a_version_that_cannot_be_loaded_leaves_what_is_served(
     graphs.write_version(model / "4", b"no model")
     before = (model / "config.pbtxt").read_text()
     async with ModelServer(address) as server:
-        with pytest.raises(ConfigurationError, match="version 4"):
+        with pytest.raises(ConfigurationError, match=r"not-onnx: .*model/4"):
             await serve(server, repository, "model", ["1", "4"])
         assert (model / "config.pbtxt").read_text() == before
         assert await server.ready("model") == ["1"]
@@ -184,7 +185,7 @@ async def test_a_triton_that_reads_another_repository_is_told(
 ) -> None:
     shutil.copytree(repository, tmp_path / "copy")
     async with ModelServer(triton.addresses.triton_grpc) as server:
-        with pytest.raises(UnavailableError, match="does it read this repository"):
+        with pytest.raises(UnavailableError, match=r"does not read .*copy"):
             await serve(server, tmp_path / "copy", "model", ["1", "2"])
         assert await server.ready("model") == ["1"]
 

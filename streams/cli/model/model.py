@@ -30,7 +30,8 @@ Examples:
 def list_command(*, sources: Sources, as_json: bool) -> None:
     """List the versions on disk and on Triton: state, signature, size and hash.
 
-    `default` is the newest that is served: requests and workers get it that name no version. Workers that
+    `default` is the trusted version: workers get it that name none. It is the newest that is served, until a
+    roll-out names another one. Workers that
     follow a control topic name theirs: --control-topic shows which. If Triton or the repository cannot be
     reached, the other one is listed, and a message names the missing one; with neither, the command ends with
     status 1. Status 3 says that a version cannot be loaded or read.
@@ -170,19 +171,56 @@ def remove_command(*, name: str, sources: Sources, yes: bool, as_json: bool) -> 
     remove(sources, name, yes=yes, as_json=as_json)
 
 
+@click.command(
+    name="repair",
+    short_help="Take versions that do not serve out of the policy.",
+    epilog="""\b
+Examples:
+  dehusk model repair dehusk --control-topic dehusk-control
+  dehusk model repair dehusk --without-triton     where Triton does not start
+  dehusk model repair dehusk --yes --json | jq .taken_out""",
+)
+@click.argument("name", metavar="MODEL")
+@source_options(
+    "Take out what no roll-out on this topic needs, too; go by the version that serves in the group.",
+    workers_option,
+)
+@yes_option
+@json_option()
+def repair_command(*, name: str, sources: Sources, group: str, yes: bool, as_json: bool) -> None:
+    """Have the version policy of MODEL name versions that serve, and Triton serve those.
+
+    What Triton serves stays. What the policy names beside that is verified, and taken out if it is not to be
+    served, so that Triton starts again. With --control-topic, what no roll-out needs goes as well: versions
+    that were taken back, and what commands that were killed have left. If the trusted version goes, the one
+    that serves in the group takes its place. No version is deleted.
+    """
+    from dehusk.streams.cli.model.model_actions import repair
+
+    repair(sources, name, group, yes=yes, as_json=as_json)
+
+
 @click.group(name="model")
 def command() -> None:
     """Versions of a model: verified, added, tried on a part of the crawl, promoted, taken back, removed.
 
     A version is a numbered directory in the model repository, and never changed. Workers with --control-topic
     label with those that shadow, canary and promote name, which have Triton serve them first. Workers without
-    it take the newest that Triton serves or, in process (--labeler onnx), that `version_policy` in the
-    model's config.pbtxt serves at their start.
+    it take the trusted one that Triton names or, in process (--labeler onnx), that the model's config.pbtxt
+    names at their start; where none is named, it is the newest that is served.
 
     Ends with status 0, with 1 if something does not fit or is unavailable, and with 3 if a version is not to
     be served.
     """
 
 
-for _subcommand in (list_command, show_command, verify_command, add_command, remove_command, *COMMANDS):
+for _subcommand in (
+    list_command,
+    show_command,
+    verify_command,
+    add_command,
+    remove_command,
+    repair_command,
+    *COMMANDS,
+):
     command.add_command(_subcommand)

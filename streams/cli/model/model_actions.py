@@ -10,14 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
 from dehusk.inference.labelers.repository import CONFIG_FILE, find_model
-from dehusk.inference.labelers.triton_client import ServedVersion
 from dehusk.schemas.errors import ConfigurationError, ConflictError, DehuskError, UnavailableError
-from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.rollout import Change, Rollout, Scope
 from dehusk.streams.cli.model.options import NOT_TO_BE_SERVED, Checks, RolloutOptions, Sources
 from dehusk.streams.cli.model.views import (
     print_added,
@@ -27,20 +28,36 @@ from dehusk.streams.cli.model.views import (
     print_history,
     print_planned,
     print_removed,
+    print_repair,
+    print_repaired,
     print_report,
     print_shown,
     print_status,
     print_versions,
 )
 from dehusk.streams.cli.shared.terminal import ask
-from dehusk.streams.models.candidate import Candidate, find_candidate
+from dehusk.streams.models.candidate import Candidate, find_candidate, read_text
 from dehusk.streams.models.lifecycle import Removal, add_version, check_removable, load_added, remove_version
 from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
-from dehusk.streams.models.overview import KnownVersion, StoredVersion, match_versions, stored_versions
+from dehusk.streams.models.overview import (
+    KnownVersion,
+    OnTriton,
+    StoredVersion,
+    match_versions,
+    read_versions,
+    stored_versions,
+)
+from dehusk.streams.models.repair import Needs, Repair, plan_repair, repair_policy
 from dehusk.streams.models.server import ModelServer, Statistics
-from dehusk.streams.models.serving import ready_versions, serve, to_serve
+from dehusk.streams.models.serving import Moved, ready_versions, serve, to_serve, unload, withdraw
 from dehusk.streams.models.store import next_version
-from dehusk.streams.models.verification import Report, check_in_process, check_on_triton
+from dehusk.streams.models.verification import (
+    Report,
+    check_answers,
+    check_answers_in_process,
+    check_in_process,
+    check_on_triton,
+)
 from dehusk.streams.rollout.claims import claimed
 from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
 from dehusk.streams.rollout.situation import (
@@ -51,14 +68,17 @@ from dehusk.streams.rollout.situation import (
     read_situation,
     roles,
     serve_named,
+    trust_serving,
 )
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.wording import printable
+from dehusk.streams.wording import printable, program
 
 Step = Callable[[Rollout, str], Rollout]
 """Function from the current state and the name of who changes it to the next state."""
 Question = Callable[[Rollout, Rollout], str]
 """Function from the current and the next state to the question before the change."""
+_CHECK_SECONDS = 60.0
+"""Time limit of a load, and of the answer to a page, in a process."""
 _SERVE_SECONDS = 180.0
 """Time limit of a change beside its wait for workers, which is what Triton takes to load versions."""
 
@@ -66,17 +86,17 @@ _SERVE_SECONDS = 180.0
 def list_versions(sources: Sources, *, as_json: bool) -> bool:
     """Print the versions on disk and on Triton, and return True if one of them cannot be loaded or read."""
     missing: list[str] = []
-    index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
+    triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
     stored = _read_stored(sources.repository, missing)
-    if stored is None and index is None:
+    if stored is None and triton is None:
         raise UnavailableError("; ".join(missing))
     _warn(missing)
-    versions = match_versions(stored or [], index)
+    versions = match_versions(stored or [], triton)
     roles_by_name = None
     if sources.control_topic:
         topic = ControlTopic(sources.kafka, sources.control_topic)
         roles_by_name = roles(asyncio.run(read_existing(topic)))
-    print_versions(versions, missing, roles_by_name, is_triton_known=index is not None, as_json=as_json)
+    print_versions(versions, missing, roles_by_name, is_triton_known=triton is not None, as_json=as_json)
     return any(version.has_failed for version in versions)
 
 
@@ -84,8 +104,8 @@ def show_version(name: str, sources: Sources, group: str, *, trials: int, as_jso
     """Print what is known of a version, or of the default one of a model, and of its last trials."""
     model, version = split_name(name)
     missing: list[str] = []
-    index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
-    known = _find_version(model, version, _read_stored(sources.repository, missing, model), index)
+    triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
+    known = _find_version(model, version, _read_stored(sources.repository, missing, model), triton)
     _warn(missing)
     statistics = asyncio.run(_read_statistics(sources.triton, known)) if known.state == "READY" else None
     situation = None
@@ -95,7 +115,7 @@ def show_version(name: str, sources: Sources, group: str, *, trials: int, as_jso
         ended = [each for each in situation.ended if each.version == known.version]
         situation = replace(situation, ended=ended[: -trials - 1 : -1])
     directory = sources.repository / model / known.version
-    print_shown(known, statistics, directory, situation, is_triton_known=index is not None, as_json=as_json)
+    print_shown(known, statistics, directory, situation, is_triton_known=triton is not None, as_json=as_json)
 
 
 def _warn(messages: list[str]) -> None:
@@ -103,11 +123,11 @@ def _warn(messages: list[str]) -> None:
         click.echo(f"dehusk: {message}", err=True)
 
 
-async def _read_index(triton: str, missing: list[str]) -> list[ServedVersion] | None:
+async def _read_triton(address: str, missing: list[str]) -> OnTriton | None:
     """Return what Triton knows; None where it cannot be reached, which is added to what is missing."""
-    async with ModelServer(triton) as server:
+    async with ModelServer(address) as server:
         try:
-            return await server.index()
+            return await read_versions(server)
         except UnavailableError as error:
             missing.append(str(error))
             return None
@@ -127,9 +147,9 @@ def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[
 
 
 def _find_version(
-    model: str, version: str, stored: list[StoredVersion] | None, index: list[ServedVersion] | None
+    model: str, version: str, stored: list[StoredVersion] | None, triton: OnTriton | None
 ) -> KnownVersion:
-    versions = [known for known in match_versions(stored or [], index) if known.model == model]
+    versions = [known for known in match_versions(stored or [], triton) if known.model == model]
     matching = [known for known in versions if (known.version == version if version else known.is_default)]
     if not matching and not version:
         matching = versions[-1:]
@@ -203,10 +223,12 @@ def add(
     if not is_verified:
         ask(f"Add {model}/{number} to {repository} unchecked?", "nothing is added", yes=yes)
     click.echo(f"adding {place} as {model}/{number} to {repository}", err=True)
+    config = repository / model / CONFIG_FILE
+    before = read_text(config) if config.exists() else None
     with _exit_on_fault(as_json=as_json):
-        added = asyncio.run(_add(place, number, checks, hold=hold, is_verified=is_verified))
+        added = asyncio.run(_add(place, number, checks, hold=hold or load, is_verified=is_verified))
         if load:
-            asyncio.run(_load(checks.triton, added))
+            asyncio.run(_load(checks.triton, added, before))
     print_added(added, is_loaded=load, as_json=as_json)
 
 
@@ -227,9 +249,9 @@ async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_veri
     )
 
 
-async def _load(triton: str, added: Path) -> None:
+async def _load(triton: str, added: Path, config: str | None) -> None:
     async with ModelServer(triton) as server:
-        await load_added(server, added)
+        await load_added(server, added, config)
 
 
 def remove(sources: Sources, name: str, *, yes: bool, as_json: bool) -> None:
@@ -256,6 +278,43 @@ async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> N
         await remove_version(removal, server)
 
 
+def repair(sources: Sources, name: str, group: str, *, yes: bool, as_json: bool) -> None:
+    """Repair the policy of a model, and print what it names."""
+    scope = Scope(check_model(name), group)
+    print_repaired(asyncio.run(_repair(sources, scope, yes=yes)), as_json=as_json)
+
+
+async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
+    """Plan a repair, ask, and do it; with a control topic, while no other command has versions served."""
+    repository, model = sources.repository, scope.model
+    async with AsyncExitStack() as stack:
+        needs = Needs()
+        if sources.control_topic:
+            topic = ControlTopic(sources.kafka, sources.control_topic)
+            control = await read_existing(topic)
+            state = control.states.get(scope)
+            needs = Needs(frozenset(pinned_versions(control, model)), state.serving if state else "")
+            change = Change(datetime.now(UTC), _user(), "repair of the policy")
+            revision = state.revision if state else 0
+            await stack.enter_async_context(claimed(topic, scope, revision, change, _SERVE_SECONDS))
+        server = None
+        if not sources.without_triton:
+            server = await stack.enter_async_context(ModelServer(sources.triton))
+        planned = await plan_repair(repository, model, needs, server, partial(_check_answers, server))
+        if planned.is_needed:
+            print_repair(repository / model / CONFIG_FILE, planned)
+            ask("Repair it?", "nothing was changed", yes=yes)
+            await repair_policy(planned, repository, model, server)
+    return planned
+
+
+async def _check_answers(server: ModelServer | None, candidate: Candidate) -> None:
+    if server is None:
+        await check_answers_in_process(candidate, _CHECK_SECONDS)
+    else:
+        await check_answers(candidate, server)
+
+
 async def _needed(kafka: KafkaSettings, topic: str, model: str, version: str) -> frozenset[str]:
     """Return the versions that roll-outs need, if the one to remove is none of them."""
     control = await read_existing(ControlTopic(kafka, topic))
@@ -280,58 +339,88 @@ def show_history(options: RolloutOptions, limit: int) -> None:
     print_history(options.scope, [*history.values()][-limit:], as_json=options.as_json)
 
 
+def _user() -> str:
+    return f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
+
+
 def change(
-    options: RolloutOptions, step: Step, *, serving: str | None = None, question: Question = _ask_change
+    options: RolloutOptions,
+    step: Step,
+    *,
+    serving: str | None = None,
+    question: Question = _ask_change,
+    is_back: bool = False,
 ) -> None:
     """Change a roll-out by a step, or say what would be changed.
 
-    Where there is no state yet, and no worker reports its version, `serving` is taken to serve.
+    Where there is no state yet, and no worker reports its version, `serving` is taken to serve. One that goes
+    back needs no Triton before it is written.
     """
-    by = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
+    by = _user()
 
     def next_state(situation: Situation) -> Rollout:
         current = situation.current(by, serving=serving)
         return step(replace(current, limits=replace(current.limits, **options.limits)), by)
 
-    asyncio.run(_change(options, next_state, question))
+    asyncio.run(_change(options, next_state, question, is_back=is_back))
 
 
 async def _change(
-    options: RolloutOptions, next_state: Callable[[Situation], Rollout], question: Question
+    options: RolloutOptions, next_state: Callable[[Situation], Rollout], question: Question, *, is_back: bool
 ) -> None:
     """Show the change, ask, have Triton serve the versions, write the state, and wait if that is wanted."""
     topic, scope = ControlTopic(options.kafka, options.control_topic), options.scope
     situation = await read_situation(topic, scope)
     state = next_state(situation)
     print_change(situation, state)
-    loaded = [] if options.without_triton else await _print_served(options, state)
+    is_served_first = not (options.without_triton or is_back)
+    loaded = await _print_served(options, state) if is_served_first else []
     if options.dry_run:
         print_planned(situation, state, loaded, as_json=options.as_json)
         return
     ask(question(situation.state or state, state), "nothing was changed", yes=options.yes)
     began = time.perf_counter()
-    if options.without_triton:
-        await change_state(topic, scope, state)
+    if is_served_first:
+        await _serve_and_change(options, topic, situation, state)
     else:
-        state = await _serve_and_change(options, topic, situation, next_state)
+        await change_state(topic, scope, state)
     workers = None
     if options.wait and situation.workers:
         workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
     print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
+    if is_back and situation.state and not options.without_triton:
+        is_used = workers is None and bool(situation.workers)
+        await _withdraw(options, topic, situation.state, state, is_used=is_used)
+
+
+async def _withdraw(
+    options: RolloutOptions, topic: ControlTopic, before: Rollout, state: Rollout, *, is_used: bool
+) -> None:
+    """Take what a rollback has left out of the policy and of Triton; say what fails."""
+    scope, revision, seconds = options.scope, state.revision, _SERVE_SECONDS
+    try:
+        async with (
+            claimed(topic, scope, revision, state.change, seconds),
+            ModelServer(options.triton) as server,
+        ):
+            gone = before.kept - pinned_versions(await read_existing(topic), scope.model)
+            moved = Moved(before.serving, state.serving)
+            if (options.repository / scope.model / CONFIG_FILE).exists():
+                withdraw(options.repository, scope.model, gone, moved)
+            await unload(server, scope.model, gone, moved, is_used=is_used)
+    except DehuskError as error:
+        _warn([f"{error}; `{program()} model repair {scope.model}` takes out what was left"])
 
 
 async def _serve_and_change(
-    options: RolloutOptions,
-    topic: ControlTopic,
-    situation: Situation,
-    next_state: Callable[[Situation], Rollout],
-) -> Rollout:
-    """Have Triton serve the versions of the next state, write it, and return it.
+    options: RolloutOptions, topic: ControlTopic, situation: Situation, state: Rollout
+) -> None:
+    """Have Triton serve the versions of the next state, write it, and have the one that serves trusted.
 
     Nobody else has versions of the model served meanwhile. If a rollback comes first, Triton serves what it
     served before.
     """
-    scope, state = situation.scope, next_state(situation)
+    scope = situation.scope
     revision = situation.state.revision if situation.state else 0
     seconds = options.wait_seconds + _SERVE_SECONDS
     async with (
@@ -339,16 +428,13 @@ async def _serve_and_change(
         ModelServer(options.triton) as server,
     ):
         before = await ready_versions(server, scope.model)
-        served = await serve_named(
-            topic, situation, state, server, options.repository, seconds=options.wait_seconds
-        )
-        state = next_state(served)
+        await serve_named(topic, situation, state, server, options.repository)
         try:
             await change_state(topic, scope, state)
         except ConflictError:
             await _serve_again(options, server, before)
             raise
-    return state
+        await _trust(options, situation, state, server)
 
 
 async def _serve_again(options: RolloutOptions, server: ModelServer, before: list[str]) -> None:
@@ -358,6 +444,21 @@ async def _serve_again(options: RolloutOptions, server: ModelServer, before: lis
             await serve(server, options.repository, model, before)
     except DehuskError as error:
         _warn([f"{error}; Triton may serve more versions than before"])
+
+
+async def _trust(options: RolloutOptions, situation: Situation, state: Rollout, server: ModelServer) -> None:
+    """Have Triton and its policy trust the version that serves by a state that is written."""
+    notice = (
+        f"revision {state.revision} is written, and version {state.serving} is not the trusted one on Triton"
+    )
+    repair = f"`{program()} model repair {situation.scope.model}` sees to it"
+    try:
+        is_trusted = await trust_serving(situation, state, server, options.repository)
+    except UnavailableError as error:
+        raise UnavailableError(f"{notice}: {error}; {repair}") from error
+    if not is_trusted:
+        where = "where its repository is, as it is not the one named here"
+        click.echo(f"dehusk: {notice}: {repair} {where}", err=True)
 
 
 async def _print_served(options: RolloutOptions, state: Rollout) -> list[str]:

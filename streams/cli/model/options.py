@@ -94,7 +94,7 @@ _CONTROL = optional_topic_option(
     "--control-topic", default=CONTROL_TOPIC, help="The topic that the workers follow."
 )
 _TARGET = (kafka_options, _CONTROL, workers_option, json_option())
-_PLACE = (
+place_options = (
     triton_option(),
     _without_triton_option(
         "Ask no Triton: the workers of the group run the model themselves (--labeler onnx)."
@@ -242,7 +242,9 @@ def change_options(*others: Option) -> Option:
 
 def version_options(*others: Option) -> Option:
     """Return a decorator that adds MODEL/VERSION and the options of a change, others among them."""
-    return gathered_options("options", RolloutOptions, _VERSION, *_TARGET, *_PLACE, *others, _LIMIT, *_CHANGE)
+    return gathered_options(
+        "options", RolloutOptions, _VERSION, *_TARGET, *place_options, *others, _LIMIT, *_CHANGE
+    )
 
 
 def _require_versions(_context: click.Context, _option: click.Parameter, labeler: str) -> str:

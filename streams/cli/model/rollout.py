@@ -8,6 +8,7 @@ from dehusk.streams.cli.model.options import (
     RolloutOptions,
     Shares,
     change_options,
+    place_options,
     reason_option,
     rollout_options,
     share_option,
@@ -160,17 +161,23 @@ Examples:
   dehusk model rollback dehusk --yes --wait
   dehusk model rollback dehusk --reason 'forums lose their posts'""",
 )
-@change_options(reason_option)
+@change_options(*place_options, reason_option)
 def rollback_command(*, options: RolloutOptions, reason: str | None) -> None:
     """Go back to the version of MODEL that served before.
 
     Where a canary or a shadow is tried, it ends, and the version that serves stays; a second rollback goes
-    back to the one before that. Where workers have just taken a version back, it is refused, as the version
-    that serves then is not the one to leave.
+    back to the one before that. The version that is left goes out of the version policy and, once workers
+    follow (--wait), out of Triton; if that fails, it is said, and the rollback holds. Where workers have just
+    taken a version back, it is refused, as the version that serves then is not the one to leave.
     """
     from dehusk.streams.cli.model.model_actions import change
 
-    change(options, lambda state, by: roll_back(state, by, reason or "rolled back"), question=ask_rollback)
+    change(
+        options,
+        lambda state, by: roll_back(state, by, reason or "rolled back"),
+        question=ask_rollback,
+        is_back=True,
+    )
 
 
 @click.command(

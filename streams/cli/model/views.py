@@ -24,6 +24,7 @@ from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
 from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.overview import KnownVersion, card_of
+from dehusk.streams.models.repair import Repair
 from dehusk.streams.models.server import Statistics
 from dehusk.streams.models.verification import Latency, Report
 from dehusk.streams.rollout.situation import Role, Situation
@@ -249,6 +250,22 @@ def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
         echo("Triton serves it after the next load or restart, workers in process after theirs.")
     if not is_loaded:
         echo(f"Try it with `{program()} model canary {name} --share 0.05`, which has Triton serve it.")
+
+
+def print_repair(config: Path, repair: Repair) -> None:
+    """Print on standard error how a policy is to be repaired."""
+    click.echo(f"{config} is to name {', '.join(repair.kept)}, and to trust {repair.trusted}", err=True)
+    for version, reason in repair.taken_out.items():
+        click.echo(f"  not {version}: {printable(reason)}", err=True)
+
+
+def print_repaired(repair: Repair, *, as_json: bool) -> None:
+    """Print the versions that a repaired policy names, and those that have gone."""
+    if as_json:
+        _print_object(asdict(repair))
+        return
+    changed = "repaired" if repair.is_needed else "nothing to repair"
+    echo(f"{changed}: version {', '.join(repair.kept)}, of which {repair.trusted} is trusted")
 
 
 def print_removed(name: str, *, as_json: bool) -> None:

@@ -66,7 +66,7 @@ class Rollout:
         """Return the output of a change that waits for workers; it asks Triton, if there is one."""
         group = ("--group", self.bench.topics.group)
         triton = ("--triton", self.address) if self.address else ("--without-triton",)
-        place = () if name in {"rollback", "pause", "resume"} or "--without-triton" in words else triton
+        place = () if name in ("pause", "resume") or "--without-triton" in words else triton
         return await self.run(name, *words, *place, *group, "--yes", "--wait", status=status)
 
     async def status(self) -> dict:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, served, versions
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, served, trusted, versions
+from dehusk.inference.labelers.triton import FOLLOW_SECONDS
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
@@ -32,6 +33,7 @@ class Flow(Rollout):
 
     def __init__(self, bench, triton: LocalStack, page_at) -> None:
         super().__init__(bench, triton.addresses.triton_grpc, page_at)
+        self.triton = triton
         self.repository = triton._repository
         self.place = ("--triton", self.address, "--repository", str(self.repository), "--yes")
 
@@ -95,14 +97,15 @@ async def test_a_version_is_added_tried_promoted_taken_back_and_removed(flow) ->
     await flow.change("promote", "dehusk/8")
     assert await flow.labeled("promoted") == shared(1)
     assert "goes back to it" in await flow.run("remove", "dehusk/7", *flow.place, status=1)
-    await flow.move("rollback", "dehusk")
+    await flow.change("rollback", "dehusk")
+    assert (await flow.ready(), served(flow.repository, "dehusk")) == (["7"], ["7"])
     assert await flow.labeled("back") == shared(0)
     await flow.run("remove", "dehusk/8", *flow.place)
     assert (await flow.ready(), served(flow.repository, "dehusk")) == (["7"], ["7"])
     assert versions(flow.repository, "dehusk") == ["7"]
     assert await flow.labeled("removed") == shared(0)
     state = (await flow.status())["state"]
-    assert (state["serving"], state["revision"]) == ("7", 4)
+    assert (state["serving"], state["revision"]) == ("7", 3)
     await flow.check_nothing_is_lost()
 
 
@@ -112,13 +115,35 @@ async def test_workers_of_another_group_without_a_state_are_not_moved(flow) -> N
     for each in (worker, other):
         await bench.until(each.has_partitions)
     await flow.add("8")
-    told = await flow.change("canary", "dehusk/8", "--share", "0.2", status=1)
+    await flow.change("canary", "dehusk/8", "--share", "0.2")
+    assert await flow.ready() == ["7", "8"]
+    told = await flow.change("promote", "dehusk/8", status=1)
     assert f"--group {bench.topics.group}-other" in told
-    assert (await flow.ready(), (await flow.status())["state"]) == (["7"], None)
+    assert trusted(flow.repository, "dehusk") == "7"
     group = ("--group", f"{bench.topics.group}-other")
     await flow.run("promote", "dehusk/7", *flow.place, *group, "--wait")
-    assert "1 worker followed" in await flow.change("canary", "dehusk/8", "--share", "0.2")
+    assert "1 worker followed" in await flow.change("promote", "dehusk/8")
+    assert trusted(flow.repository, "dehusk") == "8"
+
+
+async def test_workers_without_a_control_topic_stay_with_the_trusted_version(flow) -> None:
+    """While another group tries a version; and follow once it is promoted."""
+    bench = flow.bench
+    worker = bench.worker("--labeler", "triton", "--triton", flow.address)
+    await bench.until(worker.has_partitions)
+    await flow.add("8")
+    group = ("--group", f"{bench.topics.group}-other")
+    await flow.run("promote", "dehusk/7", *flow.place, *group)
+    await flow.run("canary", "dehusk/8", "--share", "1", *flow.place, *group)
     assert await flow.ready() == ["7", "8"]
+    assert await flow.labeled("tried") == shared(0)
+    await asyncio.to_thread(flow.triton.services["triton"].restart)
+    assert await flow.ready() == ["7", "8"]
+    assert await flow.labeled("restarted") == shared(0)
+    await flow.run("promote", "dehusk/8", *flow.place, *group)
+    await asyncio.sleep(FOLLOW_SECONDS)
+    assert await flow.labeled("promoted") == shared(1)
+    await flow.check_nothing_is_lost()
 
 
 async def test_of_two_operators_at_once_one_changes_nothing_and_is_told(flow) -> None:

@@ -1,7 +1,12 @@
 import pytest
 
 from dehusk.inference.labelers.repository import find_model, served
-from dehusk.inference.labelers.version_policy import names_versions, served_versions, with_versions
+from dehusk.inference.labelers.version_policy import (
+    names_versions,
+    served_versions,
+    trusted_version,
+    with_versions,
+)
 from dehusk.schemas.errors import ConfigurationError
 
 KNOWN = ["2", "9", "10"]
@@ -68,7 +73,42 @@ def test_a_configuration_without_a_policy_gets_one() -> None:
     assert served_versions(with_versions('name: "model"', ["2"]), KNOWN) == ["2"]
 
 
-def test_who_names_no_version_gets_the_newest_that_is_served(tmp_path) -> None:
+TRUSTED = 'parameters { key: "trusted_version" value: { string_value: "9" } }'
+
+
+@pytest.mark.parametrize(
+    ("parameters", "version"),
+    [
+        ("", "10"),
+        (TRUSTED, "9"),
+        (TRUSTED.replace("9", "11"), "10"),
+        (TRUSTED.replace("trusted", "other"), "10"),
+        (f"# {TRUSTED}", "10"),
+        (f"{TRUSTED.replace('9', '2')} backend: 'x' {TRUSTED}", "9"),
+        ('parameters [ { key: "a" }, { key: "trusted_version" value { string_value: "9" } } ]', "9"),
+        ('parameters { key: "trusted_version" value { string_value: "9" of_tomorrow: 1 } }', "9"),
+    ],
+)
+def test_the_version_that_a_configuration_trusts(parameters: str, version: str) -> None:
+    config = f'name: "model"\n{parameters}\n'
+    assert trusted_version(config, KNOWN) == version
+    assert trusted_version(config, []) == ""
+    changed = with_versions(config, KNOWN, "2")
+    assert trusted_version(changed, KNOWN) == "2"
+    assert with_versions(changed, KNOWN, "2") == changed
+    assert trusted_version(with_versions(changed, KNOWN), KNOWN) == "2"
+    again = with_versions(changed, ["9", "10"], "10")
+    assert (served_versions(again, KNOWN), trusted_version(again, KNOWN)) == (["9", "10"], "10")
+    assert len(again) < len(changed) + 8
+
+
+def test_parameters_that_cannot_be_read_are_not_guessed() -> None:
+    for use in (trusted_version, lambda config, known: with_versions(config, known, "9")):
+        with pytest.raises(ConfigurationError, match="parameters cannot be read"):
+            use('name: "model"\nparameters: 3\n', KNOWN)
+
+
+def test_who_names_no_version_gets_the_trusted_or_the_newest_that_is_served(tmp_path) -> None:
     for version in ("7", "8"):
         (tmp_path / "model" / version).mkdir(parents=True)
         (tmp_path / "model" / version / "model.onnx").touch()
@@ -78,6 +118,9 @@ def test_who_names_no_version_gets_the_newest_that_is_served(tmp_path) -> None:
     assert served(tmp_path, "model") == ["7"]
     assert find_model(tmp_path, "model")[0].version == "7"
     assert find_model(tmp_path, "model", "8")[0].version == "8"
+    config.write_text(with_versions("", ["7", "8"], trusted="7"))
+    assert served(tmp_path, "model") == ["7", "8"]
+    assert find_model(tmp_path, "model")[0].version == "7"
     config.write_text(with_versions("", ["9"]))
     with pytest.raises(ConfigurationError, match="version_policy"):
         find_model(tmp_path, "model")

@@ -1,15 +1,18 @@
 """Configurations of models, and the versions that a roll-out has to have served."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.triton_client import ServedVersion
 from dehusk.inference.labelers.version_policy import names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Part
+from dehusk.streams.models.model_config import read_config
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import read_config, to_serve
+from dehusk.streams.models.serving import to_serve
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from tests.unit.streams.models import graphs
 
@@ -20,26 +23,53 @@ CANARY = with_canary(SEVEN, Part("8", 0.1), "me")
 class Server(ModelServer):
     """One that serves some versions."""
 
-    def __init__(self, *served: str) -> None:
+    def __init__(self, *served: str, reads: Path | None = None) -> None:
         super().__init__("triton:8001")
         self.served = served
+        self.reads = reads
 
     async def ready(self, _model: str) -> list[str]:
         return [*self.served]
+
+    async def index(self) -> list[ServedVersion]:
+        """Return what is found in the repository that it reads."""
+        found = self.reads.iterdir() if self.reads else ()
+        return [ServedVersion(each.name, "", "", "") for each in found]
+
+    async def trusted(self, _model: str, ready: Sequence[str]) -> str:
+        return "".join(ready[-1:])
 
 
 def repository(place: Path, *versions: str) -> Path:
     for version in versions:
         graphs.write_version(place / "m" / version, graphs.always(0.5))
+    graphs.write_config(place / "m", "m")
     return place
+
+
+def name(place: Path, *versions: str, trusted: str = "") -> None:
+    """Have the configuration name the versions that are served."""
+    config = place / "m" / "config.pbtxt"
+    config.write_text(with_versions(config.read_text(), versions, trusted))
 
 
 async def test_what_is_named_is_served_beside_what_is_served(tmp_path: Path) -> None:
     place = repository(tmp_path, "6", "7", "8", "9")
     assert await to_serve(Server("6", "7"), place, "m", CANARY) == ["6", "7", "8"]
     after = promote(SEVEN, "9", "me")
-    assert await to_serve(Server("9"), place, "m", after) == ["7", "9"]
+    assert await to_serve(Server("9", reads=place), place, "m", after) == ["7", "9"]
+    name(place, "7", "9")
     assert await to_serve(Server("7", "9"), place, "m", after) == []
+
+
+async def test_a_policy_that_does_not_name_what_triton_serves_is_to_be_written(tmp_path: Path) -> None:
+    place = repository(tmp_path, "7", "8")
+    assert await to_serve(Server("7", "8", reads=place), place, "m", CANARY) == ["7", "8"]
+    assert await to_serve(Server("7", "8"), place, "m", CANARY) == []
+    name(place, "7", "8", trusted="7")
+    assert await to_serve(Server("7", "8", reads=place), place, "m", CANARY) == ["7", "8"]
+    name(place, "7", "8", trusted="8")
+    assert await to_serve(Server("7", "8"), place, "m", CANARY) == []
 
 
 async def test_the_version_before_is_left_out_where_it_is_gone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.rollout import Comparison, Figures, Part, Rollout, Scope, WorkerReport
 from dehusk.streams.rollout import control as module
 from dehusk.streams.rollout.control import Control, ControlKey, change_state, decode_key, state_record
-from dehusk.streams.rollout.transitions import first_state, pin, promote, roll_back, with_canary
+from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary
 from dehusk.streams.sources.source import Record
 from tests.unit.streams.rollout.topic import TOPIC, Topic, Writer
 
@@ -109,7 +109,7 @@ def test_the_topic_keeps_the_latest_changes(topic: Topic, monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "MAX_HISTORY", 3)
     state = START
     for _ in range(5):
-        state = pin(state, "me")
+        state = with_canary(state, Part("8", 0.1), "me")
         assert changed(state) is True
     assert [each.revision for each in topic.control().history(SCOPE).values()] == [4, 5, 6]
 
@@ -199,7 +199,7 @@ def test_all_readers_see_the_same_changes_and_writers_know_which_are_theirs(
 
 
 def _next(control: Control, by: str) -> Rollout:
-    return pin(control.states.get(SCOPE) or first_state("7", by), by)
+    return with_canary(control.states.get(SCOPE) or first_state("7", by), Part("8", 0.1), by)
 
 
 def _is_known_to_older_versions(record) -> bool:

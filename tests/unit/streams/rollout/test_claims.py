@@ -12,12 +12,12 @@ from dehusk.schemas.rollout import Change, Claim, Scope
 from dehusk.streams.rollout import claims
 from dehusk.streams.rollout.claims import claimed
 from dehusk.streams.rollout.control import ControlKey, change_state, state_record
-from dehusk.streams.rollout.transitions import first_state, pin
+from dehusk.streams.rollout.transitions import first_state, promote
 from dehusk.streams.sources.source import Record
 from tests.unit.streams.rollout.topic import TOPIC, Topic, turn
 
 SCOPE, OTHER_GROUP, OTHER_MODEL = Scope("m", "group"), Scope("m", "other"), Scope("other", "group")
-START = pin(first_state("7", "me"), "me")
+START = promote(first_state("7", "me"), "7", "me")
 NOW = datetime.now(UTC)
 CHANGE = Change(NOW, "ada@host", "version 8 serves")
 
@@ -61,7 +61,7 @@ async def test_a_claim_that_has_expired_or_is_on_another_model_holds_nobody_up(
 
 
 async def test_a_state_that_was_changed_before_the_claim_is_told(topic: Topic) -> None:
-    await change_state(TOPIC, SCOPE, pin(START, "bob"))
+    await change_state(TOPIC, SCOPE, promote(START, "8", "bob"))
     with pytest.raises(ConflictError, match="changed meanwhile by bob"):
         async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
             raise AssertionError("it was not to begin")

@@ -1,17 +1,18 @@
 """Situation of a roll-out, as commands find it."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
 from dehusk.streams.kafka.client import Topic
 from dehusk.streams.rollout import situation as module
 from dehusk.streams.rollout.control import Control, ControlKey, ControlTopic, state_record
 from dehusk.streams.rollout.situation import Situation, read_situation
-from dehusk.streams.rollout.transitions import first_state, promote
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from dehusk.streams.settings import KafkaSettings
 
 SCOPE = Scope("m", "group")
@@ -60,19 +61,22 @@ def situation(*serving: str) -> Situation:
 
 
 @pytest.mark.parametrize(
-    ("serving", "wanted", "pin"),
-    [(["7"], "8", "7"), (["7"], "7", None), ([], "8", None), (["7", "8"], "8", None)],
+    ("state", "labeling", "trusted", "after"),
+    [
+        (None, ["7"], "7", "8"),
+        (None, ["7"], "6", "6"),
+        (None, [], "7", "8"),
+        (None, ["6", "7"], "7", "8"),
+        (START, ["6"], "7", "8"),
+        (START, [], "6", "6"),
+    ],
 )
-def test_workers_without_a_state_are_pinned_before_another_version_comes(
-    serving: list[str], wanted: str, pin: str | None
+def test_the_trusted_version_moves_with_the_group_that_labels_with_it(
+    state: Rollout | None, labeling: list[str], trusted: str, after: str
 ) -> None:
-    state = promote(first_state(wanted, "me"), wanted, "me")
-    found = situation(*serving).pinned(state)
-    assert (found and (found.serving, found.revision, found.promoted_at)) == (pin and (pin, 1, None))
-
-
-def test_a_group_with_a_state_is_not_pinned_again() -> None:
-    assert Situation(SCOPE, START, [WorkerReport("a", 1, "7")]).pinned(promote(START, "8", "me")) is None
+    found = replace(situation(*labeling), state=state)
+    assert found.trusted_after(promote(START, "8", "me"), trusted) == after
+    assert found.trusted_after(with_canary(START, Part("8", 0.1), "me"), "7") == "7"
 
 
 def test_one_of_several_versions_that_workers_label_with_can_be_promoted() -> None:

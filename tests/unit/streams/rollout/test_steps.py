@@ -7,9 +7,9 @@ import pytest
 
 from dehusk.schemas.rollout import CANARY, Comparison, Limits, Rollout, WorkerReport
 from dehusk.streams.rollout.steps import wait_reason
-from dehusk.streams.rollout.transitions import first_state, pause, pin, with_steps
+from dehusk.streams.rollout.transitions import first_state, pause, promote, with_steps
 
-START = replace(pin(first_state("7", "me"), "me"), limits=Limits(least_pages=100, least_calls=10))
+START = replace(promote(first_state("7", "me"), "7", "me"), limits=Limits(least_pages=100, least_calls=10))
 STEPPED = with_steps(START, "8", (0.1, 0.5), 600.0, "me")
 LATER = STEPPED.change.at + timedelta(seconds=600)
 

@@ -15,7 +15,6 @@ from dehusk.streams.rollout.transitions import (
     describe_state,
     first_state,
     pause,
-    pin,
     promote,
     resume,
     roll_back,
@@ -165,7 +164,8 @@ def test_after_a_version_was_taken_back_a_rollback_does_not_leave_the_good_one()
         roll_back(taken, "me", "bad")
     both = replace(taken, shadow=Part("10", 1.0))
     assert roll_back(both, "me", "bad").shadow is None
-    assert roll_back(pin(taken, "me"), "me", "bad").serving == "7"
+    ended = roll_back(with_canary(taken, Part("9", 0.1), "me"), "me", "bad")
+    assert roll_back(ended, "me", "bad").serving == "7"
 
 
 def test_a_rollback_says_what_it_leaves_and_what_it_goes_to() -> None:

@@ -9,10 +9,10 @@ from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
 from dehusk.streams.rollout.control import Control, ControlKey, state_record
 from dehusk.streams.rollout.situation import check_unused, pinned_versions, unpinned
-from dehusk.streams.rollout.transitions import first_state, pin, promote, with_canary
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 
 SCOPE = Scope("m", "group")
-SEVEN = pin(first_state("7", "me"), "me")
+SEVEN = promote(first_state("7", "me"), "7", "me")
 
 
 def topic(states: dict[Scope, Rollout], workers: dict[Scope, WorkerReport], *, age: int = 0) -> Control:

@@ -9,14 +9,14 @@ from dehusk.schemas.errors import ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import CANARY, Comparison, Rollout, Scope, WorkerReport
 from dehusk.streams.rollout.control import ControlKey, state_record
-from dehusk.streams.rollout.transitions import first_state, pin, with_steps
+from dehusk.streams.rollout.transitions import first_state, promote, with_steps
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.rollout import stepping as module
 from dehusk.streams.worker.rollout.steering import StateReader
 from dehusk.streams.worker.rollout.stepping import Stepping
 
 SCOPE = Scope("m", "group")
-STEPPED = with_steps(pin(first_state("7", "me"), "me"), "8", (0.1, 0.5), 600.0, "me")
+STEPPED = with_steps(promote(first_state("7", "me"), "7", "me"), "8", (0.1, 0.5), 600.0, "me")
 DUE = datetime.now(UTC) + timedelta(seconds=660)
 COMPARED = {CANARY: Comparison(pages=100, slowdowns={0: 100})}
 

@@ -11,7 +11,7 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Scope, WorkerReport
 from dehusk.streams.rollout.control import ControlKey
-from dehusk.streams.rollout.transitions import first_state, pin, with_canary, without_version
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.process import running
 from dehusk.streams.worker.rollout import webhook as module
@@ -119,7 +119,7 @@ async def test_at_the_end_what_waits_is_sent_but_not_for_long(
 
 
 def test_a_version_that_is_taken_back_is_told_with_its_reason() -> None:
-    canary = with_canary(pin(first_state("7", "me"), "me"), Part("8", 0.1), "me")
+    canary = with_canary(promote(first_state("7", "me"), "7", "me"), Part("8", 0.1), "me")
     state = without_version(canary, "8", "host-1", "version 8 taken back, latency: slow")
     assert state is not None
     event = taken_back(SCOPE, state)

@@ -1,0 +1,143 @@
+"""A model's `config.pbtxt`: read, checked, made for a signature, and given to a load over the network."""
+
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import json_format, text_format
+from tritonclient.grpc import model_config_pb2
+
+from dehusk.inference.labelers.repository import MODEL_FILE
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, Tensor
+from dehusk.streams.models.candidate import MAX_TEXT_BYTES, read_plain
+from dehusk.streams.models.names import Fault, FaultError
+
+WARMUP = "warmup"
+"""Folder in a model's directory with the files that a warm-up sends."""
+_TENSORS = ("input", "output", "batch_input", "batch_output")
+_BATCH = 16
+
+
+def read_config(text: str) -> Any:  # noqa: ANN401 Triton's messages have no types
+    """Parse a `config.pbtxt` to a `ModelConfig` of Triton's.
+
+    Raises:
+        FaultError: it holds none.
+    """
+    try:
+        return text_format.Parse(text, model_config_pb2.ModelConfig())
+    except text_format.ParseError as error:
+        raise FaultError(Fault.WRONG_CONFIG, f"config.pbtxt cannot be read: {error}") from error
+
+
+def check_config(config: Any, signature: Signature) -> None:  # noqa: ANN401 see above
+    """Check that a configuration is one of a signature.
+
+    Raises:
+        FaultError: it names another backend, signature or other tensors, does not batch, or has Triton load
+            files that are no part of a version.
+    """
+    _check_files(config)
+    expected = config_of(signature)
+    if (config.backend, config.platform) not in {("onnxruntime", ""), ("", "onnxruntime_onnx")}:
+        raise _wrong_config(
+            f"the backend {config.backend or config.platform!r} where 'onnxruntime' is expected"
+        )
+    if config.max_batch_size < 1:
+        raise _wrong_config("no max_batch_size")
+    declared = config.parameters[SIGNATURE_KEY].string_value if SIGNATURE_KEY in config.parameters else "none"
+    if declared != signature.declared:
+        raise _wrong_config(f"the signature {declared!r}, the model {signature.declared!r}")
+    for field in _TENSORS:
+        if _by_name(config, field) != _by_name(expected, field):
+            raise _wrong_config(f"other tensors in `{field}` than the signature")
+
+
+def _check_files(config: Any) -> None:  # noqa: ANN401 see above
+    if config.default_model_filename not in {"", MODEL_FILE}:
+        raise _wrong_config(
+            f"the model file {config.default_model_filename!r} where {MODEL_FILE!r} is expected"
+        )
+    for field, is_set in (
+        ("cc_model_filenames", config.cc_model_filenames),
+        ("model_operations", config.model_operations.op_library_filename),
+        ("model_repository_agents", config.model_repository_agents.agents),
+        ("runtime", config.runtime),
+    ):
+        if is_set:
+            raise _wrong_config(f"`{field}`, whose files are no part of a version and would not be verified")
+
+
+def warmup_files(config: Any, directory: Path) -> dict[str, bytes]:  # noqa: ANN401 see above
+    """Return the files that the warm-ups of a model send, by their names in its folder `warmup`.
+
+    Raises:
+        FaultError: one is missing, a link or too large, or has a name that leads elsewhere.
+    """
+    inputs = (each for warmup in config.model_warmup for each in warmup.inputs.values())
+    names = sorted({each.input_data_file for each in inputs if each.input_data_file})
+    for name in names:
+        if name != Path(name).name:
+            raise _wrong_config(f"a `model_warmup` with the file {name!r}, which has to be a plain name")
+    return {name: read_plain(directory / WARMUP / name, MAX_TEXT_BYTES) for name in names}
+
+
+def config_of(signature: Signature) -> Any:  # noqa: ANN401 see above
+    """Return a configuration that serves a signature."""
+    return json_format.ParseDict(
+        {
+            "backend": "onnxruntime",
+            "max_batch_size": _BATCH,
+            "input": [{**_declared(each), "allow_ragged_batch": True} for each in signature.request],
+            "output": [_declared(each) for each in signature.answer],
+            "batch_input": [
+                {
+                    "kind": "BATCH_ELEMENT_COUNT",
+                    "target_name": [each.tensor.name],
+                    "data_type": f"TYPE_{each.tensor.data_type}",
+                    "source_input": [each.counted.name],
+                }
+                for each in signature.counts
+            ],
+            "batch_output": [
+                {
+                    "kind": "BATCH_SCATTER_WITH_INPUT_SHAPE",
+                    "target_name": [each.name],
+                    "source_input": [signature.per_block.name],
+                }
+                for each in signature.answer
+            ],
+            "dynamic_batching": {},
+            "parameters": {
+                SIGNATURE_KEY: {"string_value": signature.declared},
+                "intra_op_thread_count": {"string_value": "1"},
+            },
+        },
+        model_config_pb2.ModelConfig(),
+    )
+
+
+def as_override(config: Any) -> str:  # noqa: ANN401 see above
+    """Return a configuration as the JSON that a load takes instead of the file."""
+    override: str = json_format.MessageToJson(config, preserving_proto_field_name=True)
+    return override
+
+
+def renamed(config: Any, name: str) -> Any:  # noqa: ANN401 see above
+    """Return the configuration of a model of another name with one version."""
+    other = model_config_pb2.ModelConfig()
+    other.CopyFrom(config)
+    other.name = name
+    other.ClearField("version_policy")
+    return other
+
+
+def _declared(tensor: Tensor) -> dict[str, Any]:
+    return {"name": tensor.name, "data_type": f"TYPE_{tensor.data_type}", "dims": [-1]}
+
+
+def _by_name(config: Any, field: str) -> list[bytes]:  # noqa: ANN401 see above
+    return sorted(each.SerializeToString(deterministic=True) for each in getattr(config, field))
+
+
+def _wrong_config(what: str) -> FaultError:
+    return FaultError(Fault.WRONG_CONFIG, f"config.pbtxt declares {what}")
