@@ -1,11 +1,15 @@
 """`dehusk model` for roll-outs, without a Kafka."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Self
 
 import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.rollout import (
     Comparison,
     EndedTrial,
@@ -97,6 +101,63 @@ def test_a_version_that_cannot_be_served_is_told_before_it_is_asked_for(cluster:
     assert "Triton at 127.0.0.1:1" in str(ended.exception)
     assert "Change that?" not in ended.stderr
     assert cluster.written == []
+
+
+class Server:
+    """A Triton that serves what it is told."""
+
+    served: list[str]
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    async def ready(self, _model: str) -> list[str]:
+        return Server.served
+
+
+async def _serve(_server, _repository, _model, wanted) -> None:
+    Server.served = [*wanted]
+
+
+@pytest.mark.parametrize("conflict", ["before", "after"])
+def test_a_command_that_comes_second_leaves_triton_as_it_was(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, conflict: str
+) -> None:
+    Server.served, steps = ["7"], []
+
+    @asynccontextmanager
+    async def claimed(_topic, _scope, revision, _change, _seconds) -> AsyncIterator[None]:
+        steps.append(f"claim on {revision}")
+        if conflict == "before":
+            raise ConflictError("changed meanwhile")
+        yield
+
+    async def serve_named(_topic, situation, state, server, _repository, *, seconds) -> Situation:
+        assert seconds == 60
+        await _serve(server, None, None, state.versions)
+        steps.append("serve")
+        return situation
+
+    async def change(_topic, _scope, _state) -> None:
+        raise ConflictError("changed meanwhile")
+
+    async def to_serve(_server, _repository, _model, _state) -> list[str]:
+        return ["7", "8"]
+
+    patched = {"claimed": claimed, "serve_named": serve_named, "change_state": change, "to_serve": to_serve}
+    for name, made in {**patched, "ModelServer": Server, "serve": _serve}.items():
+        monkeypatch.setattr(model_actions, name, made)
+    words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--yes"]
+    ended = CliRunner().invoke(model.command, words)
+    assert "changed meanwhile" in str(ended.exception)
+    assert steps == ["claim on 1", "serve"][: 1 if conflict == "before" else 2]
+    assert Server.served == ["7"]
 
 
 def test_a_status_says_that_no_worker_reports(cluster: Cluster) -> None:
