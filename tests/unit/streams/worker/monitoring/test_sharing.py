@@ -10,6 +10,7 @@ from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.monitoring.group import Group
+from dehusk.streams.monitoring.history import SLOTS, slot_of
 from dehusk.streams.monitoring.messages import read_shared
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.live import Live
@@ -79,10 +80,11 @@ def at(monkeypatch: pytest.MonkeyPatch, live: Live, *times: float) -> None:
 async def test_it_tells_its_state_again_and_again_and_each_point_once(
     sharing: Sharing, producer: Producer, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at(monkeypatch, live, 10**10, 10**10 + 11, 10**10 + 25)
+    later = slot_of(live.points[0].time) + 100  # of another key than that of the fixture's point
+    at(monkeypatch, live, 10 * later, 10 * later + 11, 10 * later + 25)
     await run_until(sharing, lambda: len(producer.records) > 6)
     points = [key[2] for key in producer.names() if len(key) == 3]
-    assert points[-2:] == [10**9 % 360, 10**9 % 360 + 1]
+    assert points[-2:] == [later % SLOTS, (later + 1) % SLOTS]
     assert len(points) == len(set(points)) == 3, "the one of the fixture, and two that are over"
     assert producer.names().count(["g", "me"]) > 2
     assert all(read_shared(each, "g") for each in producer.records)
