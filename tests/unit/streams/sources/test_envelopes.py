@@ -196,6 +196,15 @@ LIKE_A_FRAME = [
         id="MPEG video with a matrix",
     ),
     pytest.param(
+        bytes.fromhex("00000001 6764001facd9405005bb011000000300100000030320f18319 60 00000001 68ebecb22c"),
+        id="H.264 video",
+    ),
+    pytest.param(
+        bytes.fromhex("00000001 09f0 00000001 6742c01ed900a03da1000003000100 00000168ce3880"),
+        id="H.264 video with a delimiter",
+    ),
+    pytest.param(bytes.fromhex("00000001 40010c01ffff01600000030090000003000003005dac09"), id="H.265 video"),
+    pytest.param(
         bytes.fromhex("00000100 2c01 1010000001002000 68040000 c6120000") + bytes(20), id="300 icons"
     ),
 ]
