@@ -7,7 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+from aiokafka.errors import (
+    KafkaError,
+    MessageSizeTooLargeError,
+    NotEnoughReplicasAfterAppendError,
+    NotEnoughReplicasError,
+    RecordListTooLargeError,
+)
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.client import client_options
@@ -27,6 +33,15 @@ _NULL = object()
 """Placeholder of null until it is serialized: beside a null key, aiokafka takes a None for a mistake."""
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 """Errors by which brokers, and aiokafka itself, refuse a record for its size."""
+
+_TOO_FEW_REPLICAS = (NotEnoughReplicasError, NotEnoughReplicasAfterAppendError)
+
+
+def describe_failure(topic: str, error: KafkaError) -> str:
+    """Return the reason why a record could not be sent to a topic."""
+    if isinstance(error, _TOO_FEW_REPLICAS):
+        return f"topic {topic} has fewer replicas in sync than its min.insync.replicas"
+    return f"no broker takes what is sent: {error}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableEr
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import back_off
-from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
+from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, describe_failure, enqueue
 from dehusk.streams.preparation.batch import Failure
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.settings import UNSURE_BELOW, TopicSettings
@@ -221,20 +221,20 @@ class Delivery:
             return []
         sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
         accepted: list[bool] = []
-        for answer in [await self._await_acknowledgment(each) for each in sent]:
+        for answer in [await self._await_acknowledgment(topic, each) for each in sent]:
             if answer is None:
                 break
             accepted.append(answer)
         return accepted
 
-    async def _await_acknowledgment(self, sent: Awaitable[object]) -> bool | None:
+    async def _await_acknowledgment(self, topic: str, sent: Awaitable[object]) -> bool | None:
         """Return True if the brokers hold the record, False if they refuse its size, None to retry."""
         try:
             await sent
         except TOO_LARGE:
             return False
         except KafkaError as error:
-            self.failure = UnavailableError(f"no broker takes what is sent: {error}")
+            self.failure = UnavailableError(describe_failure(topic, error))
             return None
         self.failure = None
         return True

@@ -1,0 +1,63 @@
+"""An output topic that has fewer replicas in sync than it asks for."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import Guarantee, KafkaSettings, TopicSettings
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """A Kafka of three nodes."""
+    with LocalStack(tmp_path_factory.mktemp("three"), kafka_nodes=3, services=("kafka",)) as running:
+        yield running
+
+
+@pytest.fixture
+def kafka(three: LocalStack) -> KafkaSettings:
+    """The one of three nodes, in the place of the stack's."""
+    return KafkaSettings(three.addresses.kafka)
+
+
+@pytest.fixture
+async def topics(kafka: KafkaSettings, fresh: str) -> TopicSettings:
+    """Topics of three replicas, all of which the output asks for, and the others for two."""
+    names = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead", fresh)
+    await create_topics(
+        kafka,
+        [
+            Topic(names.input, partitions=4, replicas=3),
+            Topic(names.output, partitions=4, replicas=3, settings={"min.insync.replicas": "3"}),
+        ],
+    )
+    await ensure_topics(kafka, names)
+    return names
+
+
+@pytest.mark.parametrize("delivery", list(Guarantee))
+async def test_too_few_replicas_are_named_and_lose_nothing(bench, site, three, delivery: Guarantee) -> None:
+    records = site(40)
+    worker = bench.worker("--brokers", bench.kafka.brokers, "--delivery", delivery)
+    await bench.until(worker.has_partitions)
+    await bench.produce(records[:20])
+    await bench.until_done()
+    await asyncio.to_thread(three.services["kafka-3"].kill)
+    await bench.produce(records[20:])
+    reason = "min.insync.replicas"
+    await bench.until(lambda: reason in worker.report()["unavailable"].get("kafka", ""), patience=240)
+    assert not worker.is_ready()
+    assert worker.report()["totals"]["documents"] == 20
+    await asyncio.to_thread(three.services["kafka-3"].start)
+    await bench.until_done()
+    await bench.until(worker.is_ready)
+    counts = Counter(message.key for message in await bench.documents())
+    if delivery is Guarantee.EXACTLY_ONCE:
+        assert counts == dict.fromkeys((record.key for record in records), 1)
+    assert set(counts) == {record.key for record in records}
+    assert not worker.says("Traceback")
+    assert worker.stop() == 0
