@@ -138,11 +138,9 @@ def test_a_command_that_comes_second_leaves_triton_as_it_was(
             raise ConflictError("changed meanwhile")
         yield
 
-    async def serve_named(_topic, situation, state, server, _repository, *, seconds) -> Situation:
-        assert seconds == 60
+    async def serve_named(_topic, _situation, state, server, _repository) -> None:
         await _serve(server, None, None, state.versions)
         steps.append("serve")
-        return situation
 
     async def change(_topic, _scope, _state) -> None:
         raise ConflictError("changed meanwhile")
