@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from dehusk.inference.style_conditions import has_media, supports
 from dehusk.inference.style_values import (
     BRACKET,
     COLON,
@@ -34,6 +35,7 @@ _MAX_DEPTH = 100
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _WIDE = {"inherit", "unset", "revert", "revert-layer"}
 """Values by which a custom property is that of the element around."""
+_COMBINING = {"not", "and", "or"}
 _ENVIRONMENT = re.compile(r"safe-area-(?:max-)?inset-(?:top|left|bottom|right)")
 """Variables that browsers know everywhere, all of them lengths."""
 
@@ -212,19 +214,25 @@ class References:
         if term.kind == BRACKET:
             return self._holds(term.inner, place)
         match term.text.lower():
-            case "style":
-                return self._has_style(term.inner, place)
-            case "media" | "supports":
-                return None
+            case "style" | "media" | "supports" as name:
+                return self._matches(name, term.inner, place)
         return False
+
+    def _matches(self, name: str, query: Value, place: "_Place") -> bool | None:
+        """Return True if a query of a function matches, None if that is not known."""
+        if any(each.kind == BRACKET for each in query):
+            if not _COMBINING.issuperset(each.text.lower() for each in query if each.kind == WORD):
+                return None
+            nested = [
+                each._replace(kind=FUNCTION, text=name) if each.kind == BRACKET else each for each in query
+            ]
+            return self._holds(nested, place)
+        if name == "style":
+            return self._has_style(query, place)
+        return has_media(query) if name == "media" else supports(query)
 
     def _has_style(self, query: Value, place: "_Place") -> bool | None:
         """Return True if the custom properties are as a query has them."""
-        if any(each.kind == BRACKET for each in query):
-            nested = [
-                each._replace(kind=FUNCTION, text="style") if each.kind == BRACKET else each for each in query
-            ]
-            return self._holds(nested, place)
         if not query or not query[0].text.startswith("--"):
             return None
         found = self._custom(query[0].text, place.scope)

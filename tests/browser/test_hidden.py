@@ -43,6 +43,9 @@ REFERENCES = st.recursive(
             --f( x( attr(data-x_type(*), attr(data-x_type(<custom-ident>), attr(data-x_type(none|flex),
             attr(data-no_type(*), attr(data-x_type(<length>), if(else: if(style(--u): if(style(--u:none):
             if(not_style(--v:flex): if(style(--u)_and_style(--v): if(style((--u)_or_(--v:none)):
+            if(media(min-width:600px): if(media(max-width:600px): if(media(not_(width<40em)):
+            if(media((width>2000px)_or_(orientation:landscape)): if(supports(display:grid):
+            if(supports((--u:1)_and_(visibility:collapse)): if(not_media(600px<=width)_and_style(--u):
             """.replace("_", "\t").split(" ")
         ).map(lambda function: function.strip(" \n").replace("\t", " ")),
         inner,
