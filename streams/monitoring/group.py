@@ -3,15 +3,17 @@
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.reader import open_topics
 from dehusk.streams.monitoring.history import HOUR_SECONDS, SLOT_SECONDS, Curve, slot_of, sum_hour
 from dehusk.streams.monitoring.messages import Shared, SharedPoint, SharedState, read_shared
-from dehusk.streams.monitoring.state import Counts, Point, State
+from dehusk.streams.monitoring.outages import MAX_OUTAGES, latest, merge
+from dehusk.streams.monitoring.state import Counts, Outage, Point, State
 from dehusk.streams.monitoring.summing import add_lost, sum_counts, sum_states
 from dehusk.streams.settings import KafkaSettings
 
@@ -27,6 +29,8 @@ _MAX_DELAY = 5.0
 """Longest time that the points of a slot take to come, in seconds."""
 MAX_WORKERS = 256
 """Workers that are kept, those that have ended within the hour included: some 23 MB."""
+_MAX_NAME = 200
+_SILENT = "nothing was heard of it"
 _log = logging.getLogger(__name__)
 
 
@@ -82,6 +86,10 @@ class _Worker:
     """Time of its newest counts, in seconds since 1970."""
     counts: Counts | None = None
     curve: Curve = field(default_factory=Curve)
+    outages: tuple[Outage, ...] = ()
+    """Outages that it has met."""
+    silences: deque[Outage] = field(default_factory=lambda: deque(maxlen=MAX_OUTAGES))
+    """Times in which nothing was heard of it."""
 
 
 class Group:
@@ -105,6 +113,8 @@ class Group:
         """Time of the last message of any worker, or of the own worker's start, in monotonic seconds."""
         self._last_time = None if own is None else clock()
         """The same in seconds since 1970, by the clock of the worker that wrote it; None without any."""
+        self._heard_since = -math.inf
+        """Time from which messages have come without a pause, which is the reader's own and no worker's."""
         self._workers: dict[str, _Worker] = {}
 
     def handle(self, message: Message, milliseconds: int) -> None:
@@ -118,6 +128,8 @@ class Group:
             return
         now, written = self._clock(), milliseconds / 1000
         age = now - written if now - written > _MAX_CLOCK_SKEW else 0.0
+        if self._monotonic() - self._last_seen > GONE_SECONDS:
+            self._heard_since = self._monotonic()
         self._last_seen = max(self._last_seen, self._monotonic() - age)
         self._last_time = max(self._last_time or 0.0, min(written, now))
         if age < HOUR_SECONDS:
@@ -133,12 +145,24 @@ class Group:
     def state(self) -> State | None:
         """Sum of the running workers, with the counts of those that ended in this hour; None without any."""
         running = self._silent_for(-math.inf, GONE_SECONDS)
-        return add_lost(sum_states(running, self.counts, self._clock()), self.silent) if running else None
+        if not running:
+            return None
+        state = add_lost(sum_states(running, self.counts, self._clock()), self.silent)
+        return replace(state, outages=self.outages)
 
     @property
     def silent(self) -> dict[str, State]:
         """Last states of the workers that were lost a moment ago, by name."""
         return self._silent_for(GONE_SECONDS, _LISTED_SECONDS)
+
+    @property
+    def outages(self) -> tuple[Outage, ...]:
+        """Outages of the last hour that any worker has met, and those of workers."""
+        met = [outage for worker in self._workers.values() for outage in self._outages(worker)]
+        silences = [
+            outage for name, worker in self._workers.items() for outage in self._silences(name, worker)
+        ]
+        return latest([*merge(met), *silences], self._clock())
 
     @property
     def counts(self) -> Counts:
@@ -182,7 +206,9 @@ class Group:
         worker = self._workers.get(shared.worker) or self._admit(shared.worker)
         match shared.content:
             case SharedState(state=state):
+                self._end_silence(shared.worker, worker, age)
                 worker.shared, worker.last_seen = shared.content, self._monotonic() - age
+                worker.outages = state.outages
                 self._update_counts(worker, state.counts, state.point.time)
             case SharedPoint(point=point, counts=counts):
                 if -_MAX_CLOCK_SKEW < self._clock() - point.time < HOUR_SECONDS + _MAX_CLOCK_SKEW:
@@ -217,6 +243,25 @@ class Group:
             if worker.shared is not None and above < self._silence(worker) <= up_to
         }
 
+    def _outages(self, worker: _Worker) -> Iterator[Outage]:
+        """Yield the outages that a worker has met; those that it can tell no more of have ended."""
+        is_heard = worker.shared is not None and self._silence(worker) <= GONE_SECONDS
+        for each in worker.outages:
+            yield each if is_heard or each.until is not None else replace(each, until=worker.counts_time)
+
+    def _silences(self, name: str, worker: _Worker) -> Iterator[Outage]:
+        """Yield the times in which nothing was heard of a worker, the present one included."""
+        yield from worker.silences
+        if worker.shared is not None and self._silence(worker) > GONE_SECONDS:
+            yield Outage(_of_worker(name), self._clock() - self._silence(worker), None, _SILENT)
+
+    def _end_silence(self, name: str, worker: _Worker, age: float) -> None:
+        """Keep the silence of a worker that ends with a message of an age in seconds."""
+        now = self._monotonic() - age
+        if worker.shared is not None and now - max(worker.last_seen, self._heard_since) > GONE_SECONDS:
+            since, until = (self._clock() - self._monotonic() + moment for moment in (worker.last_seen, now))
+            worker.silences.append(Outage(_of_worker(name), since, until, _SILENT))
+
     def _silence(self, worker: _Worker) -> float:
         return self._monotonic() - worker.last_seen
 
@@ -250,6 +295,10 @@ class Group:
                 message.offset,
                 error,
             )
+
+
+def _of_worker(name: str) -> str:
+    return f"worker {name}"[:_MAX_NAME]
 
 
 async def read_group(kafka: KafkaSettings, topic: str, name: str) -> Group:

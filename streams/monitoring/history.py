@@ -48,6 +48,8 @@ class Quantiles:
     p50: float
     p95: float
     p99: float
+    seconds: float
+    """Seconds of all batches together, estimated by the middles of the buckets."""
 
 
 def estimate_quantiles(bounds: Sequence[float], counts: Sequence[int]) -> Quantiles | None:
@@ -60,7 +62,10 @@ def estimate_quantiles(bounds: Sequence[float], counts: Sequence[int]) -> Quanti
     batches = sum(counts)
     if not batches:
         return None
-    return Quantiles(batches, *(_quantile(share * batches, bounds, counts) for share in (0.5, 0.95, 0.99)))
+    p50, p95, p99 = (_quantile(share * batches, bounds, counts) for share in (0.5, 0.95, 0.99))
+    buckets = zip(pairwise([0.0, *bounds[:-1], bounds[-2]]), counts, strict=True)
+    seconds = sum(count * (lower + upper) / 2 for (lower, upper), count in buckets)
+    return Quantiles(batches, p50, p95, p99, seconds)
 
 
 def _quantile(rank: float, bounds: Sequence[float], counts: Sequence[int]) -> float:

@@ -110,6 +110,8 @@ class PartitionLag:
     topic: Text
     partition: Integer
     lag: Integer
+    worker: Text | None = None
+    """Worker that reads it, where several are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,18 @@ class DependencyState:
     """Effect on the worker while it does not answer."""
     unavailable_since: Number | None
     """Seconds since 1970; None while it answers."""
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Time in which something was missing: a dependency, or a worker of the group."""
+
+    name: Text
+    since: Number
+    """Seconds since 1970, as `until`."""
+    until: Number | None
+    """None while it lasts."""
     reason: Text
 
 
@@ -176,6 +190,8 @@ class State:
     """None where there is none, or it does not tell."""
     redis: RedisMetrics | None
     """None where it does not tell."""
+    outages: Items[Outage] = ()
+    """The latest of the last hour, oldest first."""
 
     @property
     def partition_count(self) -> int:

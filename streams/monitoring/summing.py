@@ -36,7 +36,7 @@ def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State
     is_lag_known = all(each.point.lag is not None or not each.partition_count for each in workers)
     point = sum_points([worker.point for worker in workers], now)
     dependencies = _dependencies(workers)
-    lags = _lags(workers)
+    lags = _lags(states)
     shown = largest_lags(lags)
     return State(
         point if is_lag_known else replace(point, lag=None),
@@ -60,7 +60,7 @@ def add_lost(state: State, lost: Mapping[str, State]) -> State:
     if not lost:
         return state
     read = {(each.topic, each.partition) for each in state.partitions}
-    left = [each for each in _lags(list(lost.values())) if (each.topic, each.partition) not in read]
+    left = [each for each in _lags(lost) if (each.topic, each.partition) not in read]
     unread = sum(each.lag for each in left)
     point = state.point
     ages = [
@@ -166,13 +166,13 @@ def _enumerate(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMES]) + (f" and {pluralize(more, 'other worker')}" if more > 0 else "")
 
 
-def _lags(workers: Sequence[State]) -> list[PartitionLag]:
+def _lags(states: Mapping[str, State]) -> list[PartitionLag]:
     """Return each partition once, with its largest lag: during a rebalance two workers may report it."""
     largest: dict[tuple[str, int], PartitionLag] = {}
-    for each in (lag for worker in workers for lag in worker.partitions):
+    for name, each in ((name, lag) for name, state in states.items() for lag in state.partitions):
         known = largest.get((each.topic, each.partition))
         if known is None or each.lag > known.lag:
-            largest[each.topic, each.partition] = each
+            largest[each.topic, each.partition] = replace(each, worker=name)
     return list(largest.values())
 
 

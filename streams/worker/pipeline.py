@@ -20,6 +20,7 @@ from dehusk.streams.kafka.rights import Right
 from dehusk.streams.labelers import comments_advice, open_labeler
 from dehusk.streams.preparation.batch import BatchCleaner, Note, UniformBatchLabeler
 from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.rollout.view import RolloutView
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.revisits import FirstPages
 from dehusk.streams.worker.input.membership import Membership
@@ -75,6 +76,8 @@ class Pipeline:
     background: Sequence[Loop]
     """Loops that read the metrics of servers, ask for signs of life, clean pages again, and return memory."""
     notes: Notes
+    rollout: Callable[[], RolloutView | None]
+    """View of the roll-out that the worker follows, if it follows one."""
 
 
 @asynccontextmanager
@@ -140,6 +143,7 @@ async def open_pipeline(
                 cleaner.heap.run,
             ),
             opened.notes,
+            opened.rollout,
         )
 
 

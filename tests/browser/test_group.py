@@ -94,6 +94,9 @@ async def test_figures_are_those_of_all_workers(shown: Visit, topic: Topic) -> N
     await expect(shown.page.locator("#in-flight-now")).to_have_text("111")
     await expect(shown.page.locator("#workers tr")).to_have_count(3)
     await expect(shown.page.locator("#workers-count")).to_have_text("3 workers")
+    owners = await shown.page.locator("#partitions .group-only").all_inner_texts()
+    assert len(owners) == 9
+    assert set(owners) <= {"own", "other", HOSTILE}
 
 
 async def test_rows_that_are_alike_do_not_pile_up(shown: Visit) -> None:
@@ -113,6 +116,10 @@ async def test_a_worker_is_chosen_by_its_name(shown: Visit, topic: Topic) -> Non
     await shown.page.get_by_role("button", name="other", exact=True).press("Enter")
     await expect(shown.page.locator("h1")).to_have_text("dehusk worker other")
     await expect(shown.page.locator("#total-pages")).to_have_text("234")
+    assert shown.page.url.endswith("?of=other")
+    await expect(shown.page.locator("#partitions .group-only").first).to_be_hidden()
+    await shown.page.reload()
+    await expect(shown.page.locator("h1")).to_have_text("dehusk worker other")
     await shown.page.locator("#choice").select_option("group")
     await expect(shown.page.locator("#total-pages")).to_have_text("239")
 

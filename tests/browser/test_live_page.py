@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
@@ -9,14 +10,16 @@ from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
+from faust.types import TP
 from playwright.async_api import Page, expect
 
+from dehusk.streams.rollout.view import ChangeView, RolloutView, TrialView, VersionView
 from dehusk.streams.worker_settings import MonitoringSettings
 from tests.authority import Authority
 from tests.browser.conftest import Visiting
 from tests.browser.looks import faint_texts, tabbed_through, too_wide
 from tests.browser.visits import Visit
-from tests.browser.workers import STEPS, Worker
+from tests.browser.workers import HOSTILE_URL, STEPS, Worker
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 Scheme = Literal["light", "dark"]
@@ -140,6 +143,116 @@ async def test_a_chart_is_read_by_arrow_keys(shown: Visit) -> None:
     await expect(shown.page.locator("#spoken")).to_have_text(re.compile(r"\d\d:\d\d:\d\d: pages/s [\d,.]+"))
 
 
+async def test_the_cursor_of_one_chart_is_that_of_all(shown: Visit) -> None:
+    await shown.page.locator(".plot").first.focus()
+    for _ in range(3):
+        await shown.page.keyboard.press("ArrowLeft")
+    cursors = "() => charts.map(({ plot }) => plot.cursor.idx)"
+    await shown.page.wait_for_function(f"({cursors})().every((at, _, all) => at !== null && at === all[0])")
+
+
+async def test_a_range_is_zoomed_into_and_stays_in_the_address(shown: Visit) -> None:
+    page = shown.page
+    await page.evaluate("setZoom([points.at(-60).time, points.at(-30).time])")
+    await expect(page.locator("#zoom")).to_be_visible()
+    shown_range = "charts.every(({ plot }) => plot.scales.x.max - plot.scales.x.min < 400)"
+    await page.wait_for_function(shown_range)
+    address = page.url
+    assert "from=" in address
+    await page.reload()
+    await expect(page.locator("#connection")).to_have_text("live")
+    await page.wait_for_function(f"charts[0].plot && {shown_range}")
+    assert page.url == address
+    await page.get_by_role("button", name="Show the whole hour").click()
+    await expect(page.locator("#zoom")).to_be_hidden()
+    assert page.url == shown.address
+
+
+async def test_a_range_is_selected_with_the_mouse_or_keys(shown: Visit) -> None:
+    page = shown.page
+    area = page.locator("#charts .u-over").first
+    box = await area.bounding_box()
+    assert box is not None
+    await page.mouse.move(box["x"] + 20, box["y"] + 20)
+    await page.mouse.down()
+    await page.mouse.move(box["x"] + 100, box["y"] + 20, steps=3)
+    await page.mouse.up()
+    await expect(page.locator("#zoom")).to_be_visible()
+    span = "zoom ? zoom[1] - zoom[0] : null"
+    selected = await page.evaluate(span)
+    await page.locator(".plot").first.focus()
+    await page.keyboard.press("+")
+    assert await page.evaluate(span) == pytest.approx(selected / 2)
+    for _ in range(8):
+        await page.keyboard.press("-")
+    await expect(page.locator("#zoom")).to_be_hidden()
+
+
+async def test_what_happened_is_listed_and_marked_on_the_curves(shown: Visit, worker: Worker) -> None:
+    worker.dependencies.redis.missed(OSError("refused"))
+    item = shown.page.locator("#events li")
+    await expect(item).to_contain_text("redis is missing: refused")
+    worker.dependencies.redis.answered()
+    await expect(item).to_contain_text("redis was missing for ")
+    (mark,) = await shown.page.evaluate("marks")
+    assert mark["until"] >= mark["time"]
+    await expect(shown.page.locator("#hindrances li")).to_have_count(0)
+
+
+async def test_a_roll_out_is_shown_with_its_versions_and_trials(shown: Visit, worker: Worker) -> None:
+    await expect(shown.page.locator("#rollout-part")).to_be_hidden()
+    taken_back = ChangeView(time.time() - 60, 5, "worker-1", "version 9 taken back, errors", "9")
+    worker.rollout = RolloutView(
+        5,
+        (
+            VersionView("7", "serving", None, 900, 0, 0.4, 0.01, 0.02),
+            VersionView("8", "canary", 0.1, 0, 0, *[None] * 3),
+        ),
+        (TrialView("canary", 300, 0.031, 0.97, 1.2),),
+        3,
+        2,
+        (HOSTILE_URL,),
+        (taken_back,),
+    )
+    cells = shown.page.locator("#versions tr")
+    await expect(cells).to_have_count(2)
+    assert await cells.nth(1).locator("th, td").all_inner_texts() == [
+        "8",
+        "canary",
+        "10 %",
+        "0",
+        "0",
+        "–",
+        "–",
+        "–",
+    ]
+    lines = shown.page.locator("#rollout-lines li")
+    await expect(lines.first).to_have_text("2 of 3 workers follow revision 5")
+    await expect(lines.last).to_contain_text("on 300 pages: 3.1 % of the blocks otherwise, F1 0.970")
+    await expect(shown.page.locator("#events li")).to_contain_text(
+        "version 9 taken back, errors (by worker-1)"
+    )
+
+
+async def test_labels_of_axes_differ(shown: Visit, worker: Worker) -> None:
+    worker.lags = {TP("raw-pages", 0): 1}
+    texts = """() => [...charts, partitionChart].flatMap(({ plot, format }) => {
+        const { _splits } = plot.axes[1];
+        const labels = _splits.map(format);
+        return new Set(labels).size === labels.length ? [] : [labels.join()];
+    })"""
+    await expect(shown.page.locator("#partitions tr")).to_have_count(1)
+    await shown.drawn()
+    assert await shown.page.evaluate(texts) == []
+
+
+async def test_the_step_that_takes_longest_is_named(shown: Visit, worker: Worker) -> None:
+    worker.take_steps()
+    worker.metrics._steps.labels("label").observe(4.0)
+    await expect(shown.page.locator("#bottleneck")).to_contain_text("time in: label, which limits")
+    await expect(shown.page.locator("#steps .longest th")).to_have_text("label")
+
+
 async def test_the_heap_does_not_grow_with_events(
     shown: Visit, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +335,7 @@ async def everything(visit: Visit, worker: Worker) -> None:
     await expect(visit.page.locator("#steps tr")).to_have_count(len(STEPS))
     await expect(visit.page.locator("#hindrances li")).to_have_count(1)
     await expect(visit.page.locator("#dead-letters summary")).to_have_count(1)
-    for summary in await visit.page.locator("summary").all():
+    for summary in await visit.page.locator("details:not(.part) > summary").all():
         await summary.click()
     await visit.drawn()
 
@@ -256,6 +369,18 @@ async def test_all_is_reached_by_the_keyboard(shown: Visit, worker: Worker) -> N
 
 async def test_a_phone_shows_it_without_scrolling_sideways(shown: Visit, worker: Worker) -> None:
     await shown.page.set_viewport_size({"width": 390, "height": 844})
+    for summary in await shown.page.locator(".part > summary:visible").all():
+        await summary.click()
     await everything(shown, worker)
-    await expect(shown.page.locator(".uplot")).to_have_count(7)
+    await expect(shown.page.locator(".uplot")).to_have_count(10)
     assert await too_wide(shown.page) == []
+
+
+async def test_a_phone_shows_it_in_three_screens(shown: Visit, worker: Worker) -> None:
+    worker.clean(100)
+    worker.drop()
+    worker.take_steps()
+    await shown.page.set_viewport_size({"width": 390, "height": 844})
+    await expect(shown.page.locator(".part[open]")).to_have_count(0)
+    await shown.drawn()
+    assert await shown.page.evaluate("document.documentElement.scrollHeight") <= 3 * 844

@@ -14,6 +14,7 @@ from dehusk.streams.monitoring.group import Group
 from dehusk.streams.monitoring.state import STEP_BOUNDS, STEPS, Point
 from dehusk.streams.preparation.batch import Failure
 from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.rollout.view import RolloutView
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.metrics import Metrics
@@ -33,6 +34,7 @@ class Worker:
 
     def __init__(self, group: Group | None = None) -> None:
         self.lags = {TP("raw-pages", number): 10 * number for number in range(8)} | {TP(LONG_NAME, 0): 123456}
+        self.rollout: RolloutView | None = None
         self.dependencies = name_dependencies(WorkerSettings())
         self.metrics = Metrics(CollectorRegistry(), self.dependencies)
         self.drops = DropLog("k:1", "dead")
@@ -45,6 +47,7 @@ class Worker:
             partition_lags=lambda: self.lags,
             lag_seconds=lambda: 7530.0,
             arriving=lambda: 25.0,
+            rollout=lambda: self.rollout,
             max_in_flight=2048,
         )
         self.live = Live(self.monitor, group)

@@ -157,6 +157,7 @@ class Live:
                     state.counts.dead_letters, drops.dead_letters if drops else {}
                 ),
                 "group": self._group and _describe(self._group),
+                "rollout": self.monitor.rollout(),
             }
         )
 

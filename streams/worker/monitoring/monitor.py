@@ -15,16 +15,19 @@ from pathlib import Path
 from faust.types import TP
 
 from dehusk.streams.availability import Dependencies, Dependency
+from dehusk.streams.monitoring.outages import OutageLog
 from dehusk.streams.monitoring.state import (
     STEP_BOUNDS,
     Counts,
     DependencyState,
+    Outage,
     PartitionLag,
     Point,
     State,
     Totals,
     largest_lags,
 )
+from dehusk.streams.rollout.view import RolloutView
 from dehusk.streams.worker.monitoring.drops import DropLog, DropsByReason
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.servers import Servers
@@ -102,6 +105,7 @@ class Monitor:
     """Age of the oldest message not done with; None while it is not known."""
     arriving: Callable[[], float | None] = lambda: None
     """Messages per second that come to the partitions; None while it is not known."""
+    rollout: Callable[[], RolloutView | None] = lambda: None
     notes: Callable[[], list[str]] = list
     """Notices that keep no page waiting."""
     max_in_flight: int = 0
@@ -110,6 +114,7 @@ class Monitor:
     started: float = field(default_factory=time.time)
     footprint: Footprint | None = field(default=None, init=False)
     """Memory of the worker when it was last measured."""
+    _outages: OutageLog = field(default_factory=OutageLog, init=False)
     _samples: deque[_Sample] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,6 +123,7 @@ class Monitor:
     def record(self, now: float) -> Point:
         """Take the sample of a second; return the point of a time in seconds since 1970."""
         self._samples.append(self._sample())
+        self._outages.note(dict(self._missing()), now)
         return self._point(now, self._samples)
 
     def state(self, point: Point | None = None) -> State:
@@ -145,6 +151,7 @@ class Monitor:
             dependencies=tuple(map(_state_of, self.dependencies)),
             triton=self.servers.triton,
             redis=self.servers.redis,
+            outages=self._outages.of_the_hour(time.time()),
         )
 
     def report(self) -> dict[str, object]:
@@ -184,6 +191,11 @@ class Monitor:
             yield "waits for its partitions"
         for each in self.dependencies.missing:
             yield f"{each.name} is unavailable: {each.trouble}"
+
+    def _missing(self) -> Iterator[tuple[str, Outage]]:
+        for each in map(_state_of, self.dependencies):
+            if each.unavailable_since is not None:
+                yield each.name, Outage(each.name, each.unavailable_since, None, each.reason)
 
     def _sample(self) -> _Sample:
         metrics = self.metrics

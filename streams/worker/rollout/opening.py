@@ -138,6 +138,7 @@ async def open_rollout(
             plans.check,
             plans.current.serving.answer,
             lambda: [*steering.notes(), *describe_unavailable(beside)],
+            reader.view,
         )
 
 

@@ -25,6 +25,7 @@ from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.transitions import describe_versions, without_version
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
+from dehusk.streams.rollout.view import RolloutView, view
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout.observing import Observations, pair_of
@@ -74,6 +75,11 @@ class StateReader:
         """Return the times of the last reports of the group's workers, in milliseconds since 1970."""
         reports = self._control.reports.items()
         return {key.worker: time for key, (_, time) in reports if key.scope == self.scope and key.worker}
+
+    def view(self) -> RolloutView | None:
+        """Return the roll-out for people; None where there is none."""
+        changes = list(self._control.history(self.scope).values())
+        return None if self.state is None else view(self.state, self.live_reports(), changes)
 
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""

@@ -17,6 +17,7 @@ from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 from dehusk.streams.availability import UNAVAILABLE, Check, Dependency, back_off
 from dehusk.streams.labelers import ALL_ENCODINGS, PROBE
 from dehusk.streams.preparation.batch import BatchAnswers, BatchLabeler, LabelingPolicy
+from dehusk.streams.rollout.view import RolloutView
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -44,6 +45,8 @@ class OpenLabeler:
     answer: Prediction | None
     """Answer to a line of text; None before the first."""
     notes: Notes = list
+    rollout: Callable[[], RolloutView | None] = lambda: None
+    """View of the roll-out, where the labeler follows one."""
 
 
 class ProbedLabeler:

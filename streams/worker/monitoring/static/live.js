@@ -1,206 +1,8 @@
 "use strict";
 
-const STEPS = ["prepare", "label", "observe", "extract", "deliver"];
-const COLORS = ["--one", "--two", "--three", "--four", "--five"];
-const CHART_HEIGHT = 170;
 const RETRY_MS = 5000;
 const SILENT_MS = 4000;
 const GROUP = "group";
-
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const clockWithSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
-
-const known = (format) => (value) => (value === null || value === undefined ? "–" : format(value));
-const count = known((value) => whole.format(value));
-const rate = known((value) => (value < 100 ? decimal : whole).format(value));
-const percent = known((value) => `${decimal.format(100 * value)} %`);
-const megabytes = known((value) => `${whole.format(value / 1e6)} MB`);
-const megabytesPerSecond = known((value) => (value / 1e6).toFixed(value < 1e7 ? 2 : 1));
-const seconds = known((value) => (value < 1 ? `${rate(1000 * value)} ms` : `${decimal.format(value)} s`));
-
-const duration = known((value) => {
-  if (value < 60) return `${Math.floor(value)} s`;
-  const [unit, name, below, nameBelow] = value < 3600 ? [60, "min"] : value < 86400 ? [3600, "h", 60, "min"] : [86400, "d", 3600, "h"];
-  const rest = below && Math.floor((value % unit) / below);
-  return `${whole.format(Math.floor(value / unit))} ${name}${rest ? ` ${rest} ${nameBelow}` : ""}`;
-});
-
-const byId = (id) => document.getElementById(id);
-
-function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
-function make(name, text = "", className = "") {
-  const node = document.createElement(name);
-  if (text) node.textContent = text;
-  if (className) node.className = className;
-  return node;
-}
-
-/* Give a parent one child for each item, in order; those that stay are kept, with their focus and state. */
-function sync(parent, items, key, create, update) {
-  const before = new Map([...parent.children].map((child) => [child.dataset.key, child]));
-  items.forEach((item, index) => {
-    const name = String(key(item));
-    let child = before.get(name);
-    before.delete(name);
-    if (!child) {
-      child = create(item);
-      child.dataset.key = name;
-    }
-    if (parent.children[index] !== child) parent.insertBefore(child, parent.children[index] ?? null);
-    update(child, item);
-  });
-  while (parent.children.length > items.length) parent.lastElementChild.remove();
-}
-
-function row(columns) {
-  const line = make("tr");
-  for (let column = 0; column < columns; column += 1) {
-    const cell = make(column ? "td" : "th");
-    if (!column) cell.scope = "row";
-    line.append(cell);
-  }
-  return line;
-}
-
-/* Charts */
-
-const charts = [
-  { title: "Pages per second", format: rate, series: [["pages/s", (point) => point.pages_per_second]] },
-  { title: "MB per second", format: megabytesPerSecond, series: [["MB/s", (point) => point.bytes_per_second]] },
-  { title: "Lag, in messages", format: count, series: [["lag", (point) => point.lag]] },
-  { title: "Time of a batch by step", format: seconds, quantile: "p95",
-    series: STEPS.map((step) => [step, (point, chart) => point.steps[step]?.[chart.quantile] ?? null]) },
-  { title: "Kept as text, characters per byte", format: percent, series: [["kept", (point) => point.kept]] },
-  { title: "Memory, with all processes", format: megabytes, series: [["memory", (point) => point.memory]] },
-];
-const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
-const partitionChart = { title: "Lag by partition, in messages", format: count, series: [["lag"]], ofPartitions: true };
-
-function buildFigure(chart) {
-  const figure = make("figure");
-  const caption = make("figcaption");
-  caption.append(make("strong", chart.title));
-  if (chart.quantile) caption.append(buildChoice(chart));
-  chart.figures = make("span", "", "figures");
-  caption.append(chart.figures);
-  chart.holder = make("div", "", "plot");
-  chart.holder.tabIndex = 0;
-  chart.holder.setAttribute("role", "group");
-  chart.holder.addEventListener("keydown", (event) => moveCursor(chart, event));
-  figure.append(caption, chart.holder);
-  byId(chart.ofPartitions ? "partition-chart" : "charts").append(figure);
-}
-
-function buildChoice(chart) {
-  const choice = make("select");
-  choice.setAttribute("aria-label", `${chart.title}: quantile`);
-  for (const name of ["p50", "p95", "p99"]) choice.append(new Option(name, name, name === chart.quantile));
-  choice.value = chart.quantile;
-  choice.addEventListener("change", () => {
-    chart.quantile = choice.value;
-    draw(chart);
-  });
-  return choice;
-}
-
-function plotOf(chart) {
-  const style = getComputedStyle(document.documentElement);
-  const color = (name) => style.getPropertyValue(name).trim();
-  const axis = { stroke: color("--dim"), grid: { stroke: color("--grid"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-  const series = chart.series.map(([label], index) => ({
-    label, stroke: color(COLORS[index]), width: 1.5, points: { show: false }, value: (_, value) => chart.format(value),
-  }));
-  const several = chart.series.length > 1;
-  if (chart.ofPartitions) return plotOfPartitions(chart, axis, series);
-  return new uPlot({
-    width: chart.holder.clientWidth,
-    height: CHART_HEIGHT,
-    series: [{ label: "at", value: (_, value) => (value === null ? "–" : clockWithSeconds.format(value * 1000)) }, ...series],
-    scales: { x: { range: (_, least, most) => [Math.min(least, most - 600), most] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
-    axes: [
-      { ...axis, size: 28, space: 70, values: (_, splits) => splits.map((time) => clock.format(time * 1000)) },
-      { ...axis, size: 62, space: 34, values: (_, splits) => splits.map(chart.format) },
-    ],
-    legend: { live: true, isolate: several },
-    cursor: { drag: { x: false, y: false } },
-  }, dataOf(chart), chart.holder);
-}
-
-function plotOfPartitions(chart, axis, [bars]) {
-  const ends = [-0.5, partitions.length - 0.5];
-  return new uPlot({
-    width: chart.holder.clientWidth,
-    height: CHART_HEIGHT,
-    series: [
-      { label: "partition", value: (_, index) => nameOf(partitions[index]) },
-      { ...bars, fill: bars.stroke, paths: uPlot.paths.bars({ size: [0.7, 60] }) },
-    ],
-    scales: { x: { time: false, range: () => ends }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
-    axes: [
-      { ...axis, size: 28, space: 44, incrs: WHOLE, values: (_, splits) => splits.map((index) => partitions[index]?.partition ?? "") },
-      { ...axis, size: 62, space: 34, incrs: WHOLE, values: (_, splits) => splits.map(chart.format) },
-    ],
-    legend: { live: true },
-    cursor: { drag: { x: false, y: false } },
-  }, dataOf(chart), chart.holder);
-}
-
-const nameOf = (partition) => (partition ? `${partition.topic} ${partition.partition}` : "–");
-
-function dataOf(chart) {
-  if (chart.ofPartitions) return [partitions.map((_, index) => index), partitions.map(({ lag }) => lag)];
-  return [points.map((point) => point.time), ...chart.series.map(([, value]) => points.map((point) => value(point, chart)))];
-}
-
-function draw(chart) {
-  const data = dataOf(chart);
-  if (chart.ofPartitions && chart.plot?.data[0].length !== data[0].length) {
-    chart.plot?.destroy();
-    chart.plot = undefined;
-  }
-  if (chart.plot) chart.plot.setData(data);
-  else chart.plot = plotOf(chart);
-  const text = chart.series.length > 1 ? "" : rangeOf(chart, data[1]);
-  setText(chart.figures, text);
-  const label = chart.ofPartitions ? `${chart.title}: ${text}` : text ? `${chart.title}, last hour: ${text}` : `${chart.title}, last hour; the last minute is in the table below`;
-  if (chart.holder.getAttribute("aria-label") !== label) chart.holder.setAttribute("aria-label", label);
-}
-
-function rangeOf(chart, values) {
-  const there = values.filter((value) => value !== null);
-  if (!there.length) return "nothing yet";
-  return `lowest ${chart.format(Math.min(...there))}, highest ${chart.format(Math.max(...there))}`;
-}
-
-function moveCursor(chart, event) {
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  const xs = chart.plot?.data[0] ?? [];
-  if (!step || !xs.length) return;
-  event.preventDefault();
-  const last = xs.length - 1;
-  const at = Math.max(0, Math.min(last, (chart.plot.cursor.idx ?? last + 1) + step));
-  chart.plot.setCursor({ left: chart.plot.valToPos(xs[at], "x"), top: 0 });
-  if (chart.ofPartitions) {
-    setText(byId("spoken"), `${nameOf(partitions[at])}: ${count(partitions[at].lag)}`);
-    return;
-  }
-  const values = chart.series.map(([label, value]) => `${label} ${chart.format(value(points[at], chart))}`);
-  setText(byId("spoken"), `${clockWithSeconds.format(points[at].time * 1000)}: ${values.join(", ")}`);
-}
-
-function rebuild() {
-  for (const chart of [...charts, partitionChart]) {
-    chart.plot?.destroy();
-    chart.plot = undefined;
-    if (chart.ofPartitions ? partitions.length : points.length) draw(chart);
-  }
-}
 
 /* The view now */
 
@@ -248,7 +50,28 @@ function showChoice({ own, of, group }) {
 
 function choose(worker) {
   wanted = worker;
+  keepInAddress();
   connect();
+}
+
+/* The address leads to the same worker and time again. */
+function keepInAddress() {
+  const address = new URL(location.href);
+  address.searchParams.delete("token");
+  const set = (name, value) => (value === null ? address.searchParams.delete(name) : address.searchParams.set(name, value));
+  set("of", wanted === GROUP ? null : wanted);
+  set("from", zoom && zoom[0].toFixed());
+  set("to", zoom && zoom[1].toFixed());
+  history.replaceState(null, "", address);
+}
+
+function readAddress() {
+  const { searchParams } = new URL(location.href);
+  const range = ["from", "to"].map((name) => Number(searchParams.get(name)));
+  wanted = searchParams.get("of") || GROUP;
+  zoom = range[0] > 0 && range[0] < range[1] ? range : null;
+  showZoom();
+  keepInAddress();
 }
 
 function pageOf({ page, host }, ownHost) {
@@ -316,32 +139,41 @@ function showHindrances(hindrances) {
   sync(byId("hindrances"), hindrances, (text) => text, (text) => make("li", text), () => {});
 }
 
-function showSteps(steps) {
+/* The step that batches spend most time in, which is the one to speed up if messages wait. */
+function showSteps({ steps, lag }) {
   const done = STEPS.filter((step) => steps[step]);
-  sync(byId("steps"), done, (step) => step, () => row(5), (line, step) => {
-    const { batches, p50, p95, p99 } = steps[step];
-    [step, count(batches), seconds(p50), seconds(p95), seconds(p99)].forEach((text, index) => setText(line.cells[index], text));
+  const all = done.reduce((sum, step) => sum + steps[step].seconds, 0);
+  const longest = done.reduce((one, other) => (one && steps[one].seconds >= steps[other].seconds ? one : other), undefined);
+  sync(byId("steps"), done, (step) => step, () => row(6), (line, step) => {
+    const { batches, p50, p95, p99, seconds: taken } = steps[step];
+    line.classList.toggle("longest", step === longest);
+    [step, percent(all ? taken / all : null), count(batches), seconds(p50), seconds(p95), seconds(p99)]
+      .forEach((text, index) => setText(line.cells[index], text));
   });
+  const most = longest && `Batches spend most of their time in: ${longest}`;
+  setText(byId("bottleneck"), most ? `${most}${lag ? ", which limits the throughput." : ". Nothing waits, so the crawl limits the throughput."}` : "");
 }
 
 function showPartitions({ partitions: ofState, more_partitions: more }) {
   partitions = ofState;
   const most = Math.max(1, ...partitions.map(({ lag }) => lag));
   const create = () => {
-    const line = row(4);
+    const line = row(5);
     const bar = make("progress");
     bar.setAttribute("aria-hidden", "true");
     line.cells[3].append(bar);
     return line;
   };
-  sync(byId("partitions"), partitions, ({ topic, partition }) => `${partition} ${topic}`, create, (line, { topic, partition, lag }) => {
+  sync(byId("partitions"), partitions, ({ topic, partition }) => `${partition} ${topic}`, create, (line, { topic, partition, lag, worker }) => {
     [topic, String(partition), count(lag)].forEach((text, index) => setText(line.cells[index], text));
+    line.cells[4].className = "group-only";
+    setText(line.cells[4], worker ?? "");
     const bar = line.cells[3].firstChild;
     bar.max = most;
     bar.value = lag;
   });
   byId("partition-chart").hidden = !partitions.length;
-  if (partitions.length) draw(partitionChart);
+  if (partitions.length && partitionChart.holder.clientWidth) draw(partitionChart);
   setText(byId("more-partitions"), more ? `and ${count(more)} more, of less lag` : "");
 }
 
@@ -375,6 +207,40 @@ function showDependencies({ dependencies, ...state }) {
     answer.className = isUp ? "up-state" : "down-state";
     setText(figures, figuresOf(name, state));
   });
+}
+
+/* What happened in the last hour: outages, and changes of the roll-out */
+
+function showEvents({ outages }, rollout) {
+  const missing = outages.map(({ name, since, until, reason }) => ({
+    time: since, until: until ?? Date.now() / 1000, color: "--bad",
+    text: `${name} ${until === null ? "is missing" : `was missing for ${duration(Math.max(1, until - since))}`}: ${reason}`,
+  }));
+  const changes = (rollout?.changes ?? []).map(({ time, by, reason, taken_back: unfit }) => ({
+    time, until: null, color: unfit ? "--bad" : "--three", text: `${reason} (by ${by})`,
+  }));
+  marks = [...missing, ...changes].sort((one, other) => other.time - one.time);
+  byId("events-part").hidden = !marks.length;
+  sync(byId("events"), marks, ({ time, color }) => `${time} ${color}`, () => make("li"), (item, { time, text }) => {
+    setText(item, `${day.format(time * 1000)}: ${text}`);
+  });
+}
+
+function showRollout(rollout) {
+  byId("rollout-part").hidden = !rollout;
+  if (!rollout) return;
+  sync(byId("versions"), rollout.versions, ({ role, version }) => `${role} ${version}`, () => row(8), (line, each) => {
+    const figures = [each.version, each.role, percent(each.share), count(each.pages), count(each.failed), percent(each.kept), seconds(each.p50), seconds(each.p99)];
+    figures.forEach((text, index) => setText(line.cells[index], text));
+  });
+  const trials = rollout.trials.map(({ trial, pages, disagreement, f1, slowdown }) => {
+    const time = slowdown === null ? "" : `, ${decimal.format(slowdown)} times the time of a call`;
+    return `${trial}, beside the trusted version on ${count(pages)} pages: ${percent(disagreement)} of the blocks otherwise, F1 ${f1.toFixed(3)} of the words kept${time}`;
+  });
+  const following = `${count(rollout.following)} of ${count(rollout.workers)} workers follow revision ${rollout.revision}`;
+  const last = rollout.changes.at(-1);
+  const change = `${day.format(last.time * 1000)}, ${last.by}: ${last.reason}`;
+  sync(byId("rollout-lines"), [following, change, ...rollout.refused, ...trials], (text) => text, (text) => make("li", text), () => {});
 }
 
 function createReason() {
@@ -413,8 +279,6 @@ function showReasons(parent, reasons) {
 
 /* Events */
 
-let points = [];
-let partitions = [];
 let hour = { slot_seconds: 10, seconds: 3600 };
 let wanted = GROUP;
 let events;
@@ -431,6 +295,9 @@ function addPoint(point) {
 function showView(view) {
   const { state, point } = view;
   addPoint(point);
+  document.querySelector("main").classList.toggle("of-group", view.of === GROUP);
+  showEvents(state, view.rollout);
+  showRollout(view.rollout);
   showChoice(view);
   showNow(view);
   showHindrances(hindrancesOf(view));
@@ -438,7 +305,7 @@ function showView(view) {
   setText(byId("pages-heading"), view.of === GROUP ? "Pages of all workers of the last hour, since each started" : "Pages since the start");
   showReasons(byId("skipped"), view.skipped);
   showReasons(byId("dead-letters"), view.dead_letters);
-  showSteps(point.steps);
+  showSteps(point);
   showPartitions(state);
   showWorkers(view);
   showDependencies(state);
@@ -485,10 +352,17 @@ function disconnect() {
   events?.close();
 }
 
+/* A phone shows the headings of what is below the charts, and their content on demand. */
+function foldParts() {
+  for (const part of document.querySelectorAll(".part")) part.open = !narrow.matches;
+}
+
 function start() {
-  const here = new URL(location.href);
-  if (here.searchParams.has("token")) history.replaceState(null, "", here.pathname);
+  readAddress();
   [...charts, partitionChart].forEach(buildFigure);
+  byId("unzoom").addEventListener("click", () => setZoom(null));
+  foldParts();
+  narrow.addEventListener("change", foldParts);
   byId("choice").addEventListener("change", (event) => choose(event.target.value));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", rebuild);
   let width = innerWidth;

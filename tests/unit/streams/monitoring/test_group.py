@@ -9,7 +9,7 @@ import pytest
 from dehusk.streams.monitoring.group import MAX_WORKERS, Group
 from dehusk.streams.monitoring.history import SLOTS
 from dehusk.streams.monitoring.messages import end_record
-from dehusk.streams.monitoring.state import DependencyState, PartitionLag
+from dehusk.streams.monitoring.state import DependencyState, Outage, PartitionLag
 from dehusk.streams.sources.source import Record
 
 from .conftest import NOW, STATE, Clock, Topic, counts
@@ -203,6 +203,47 @@ def test_an_outage_is_one_line_whatever_workers_it_keeps_from_their_work(topic: 
     )
 
 
+def test_a_worker_that_was_frozen_leaves_an_outage(topic: Topic, clock: Clock) -> None:
+    topic.state("a")
+    topic.state("b")
+    for _ in range(5):
+        clock.now += 2
+        topic.state("b")
+    silent = Outage("worker a", NOW, None, "nothing was heard of it")
+    assert topic.group.outages == (silent,)
+    topic.state("a")
+    assert topic.group.outages == (replace(silent, until=NOW + 10),)
+    state = topic.group.state
+    assert state is not None
+    assert state.outages == topic.group.outages
+    clock.now += 3700
+    assert [each for each in topic.group.outages if each.until is not None] == []
+
+
+def test_a_reader_that_heard_nothing_blames_no_worker(topic: Topic, clock: Clock) -> None:
+    for _ in range(2):
+        topic.state("a")
+        topic.state("b")
+        clock.now += 30
+    topic.state("a")
+    topic.state("b")
+    assert topic.group.outages == ()
+
+
+def test_an_outage_that_workers_meet_each_at_its_moment_is_one(topic: Topic) -> None:
+    met = {"a": (NOW - 30, NOW - 20), "b": (NOW - 28, NOW - 15), "c": (NOW - 12, None)}
+    for worker, (since, until) in met.items():
+        topic.state(worker, replace(STATE, outages=(Outage("redis", since, until, f"refused to {worker}"),)))
+    assert topic.group.outages == (Outage("redis", NOW - 30, None, "refused to a"),)
+    topic.end("c")
+    assert topic.group.outages == (Outage("redis", NOW - 30, NOW, "refused to a"),)
+    topic.state("a", replace(STATE, outages=(Outage("redis", NOW - 300, NOW - 290, "refused"),)))
+    assert [(each.since, each.until) for each in topic.group.outages] == [
+        (NOW - 300, NOW - 290),
+        (NOW - 28, NOW),
+    ]
+
+
 def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
     topic: Topic, clock: Clock
 ) -> None:
@@ -213,6 +254,7 @@ def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
     state = topic.group.state
     assert state is not None
     assert [(each.partition, each.lag) for each in state.partitions] == [(0, 5), (1, 40), (2, 6)]
+    assert [each.worker for each in state.partitions] == ["b", "a", "b"]
     assert state.point.lag == STATE.point.lag + 40
     assert state.hindrances == ("nothing is heard of a: others read the partitions once Kafka moves them",)
 
@@ -243,7 +285,7 @@ def test_a_partition_that_moves_is_shown_once(topic: Topic) -> None:
     topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 7),)))
     state = topic.group.state
     assert state is not None
-    assert state.partitions == (PartitionLag("raw", 0, 7), PartitionLag("raw", 1, 2))
+    assert state.partitions == (PartitionLag("raw", 0, 7, "b"), PartitionLag("raw", 1, 2, "a"))
     assert state.more_partitions == 0
 
 

@@ -107,16 +107,16 @@ BOUNDS = (1.0, 2.0, 4.0, math.inf)
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ((10, 0, 0, 0), Quantiles(10, 0.5, 0.95, 0.99)),
-        ((0, 100, 0, 0), Quantiles(100, 1.5, 1.95, 1.99)),
-        ((50, 40, 10, 0), Quantiles(100, 1.0, 3.0, 3.8)),
-        ((0, 0, 0, 3), Quantiles(3, 4.0, 4.0, 4.0)),
+        ((10, 0, 0, 0), Quantiles(10, 0.5, 0.95, 0.99, 5.0)),
+        ((0, 100, 0, 0), Quantiles(100, 1.5, 1.95, 1.99, 150.0)),
+        ((50, 40, 10, 0), Quantiles(100, 1.0, 3.0, 3.8, 115.0)),
+        ((0, 0, 0, 3), Quantiles(3, 4.0, 4.0, 4.0, 12.0)),
     ],
 )
 def test_durations_are_spread_evenly_over_their_bucket(counts: list[int], expected: Quantiles) -> None:
     found = estimate_quantiles(BOUNDS, counts)
     assert found is not None
-    assert found.batches == expected.batches
+    assert (found.batches, found.seconds) == (expected.batches, expected.seconds)
     assert (found.p50, found.p95, found.p99) == pytest.approx((expected.p50, expected.p95, expected.p99))
 
 

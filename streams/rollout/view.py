@@ -1,0 +1,138 @@
+"""View of a roll-out for the live page: versions, what is seen of them, and the latest changes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from dehusk.schemas.rollout import (
+    TRIALS,
+    Figures,
+    Rollout,
+    WorkerReport,
+    quantile,
+    total,
+    total_figures,
+)
+
+_HOUR = timedelta(hours=1)
+_MAX_CHANGES = 20
+VersionRole = Literal["serving", "canary", "shadow", "previous"]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    """A version of a roll-out, with what all workers have seen of it since the versions last changed."""
+
+    version: str
+    role: VersionRole
+    share: float | None
+    """Share of the sites or batches; None where it takes what is left."""
+    pages: int
+    failed: int
+    """Pages without an answer, or without probabilities, or that were answered too late."""
+    kept: float | None
+    """Share of words that are kept; None before any."""
+    p50: float | None
+    """Seconds of a call; None before any, as `p99`."""
+    p99: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialView:
+    """Comparison of a version on trial with the trusted one, on the same pages."""
+
+    trial: str
+    pages: int
+    disagreement: float
+    """Share of blocks that are decided otherwise."""
+    f1: float
+    """F1 of the words kept, as if the trusted version were right."""
+    slowdown: float | None
+    """Median time of a call as a multiple of the trusted version's; None without calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A change of the state."""
+
+    time: float
+    """Seconds since 1970."""
+    revision: int
+    by: str
+    reason: str
+    taken_back: str | None
+    """Version that a worker has taken back by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutView:
+    """A roll-out at one moment."""
+
+    revision: int
+    versions: tuple[VersionView, ...]
+    trials: tuple[TrialView, ...]
+    workers: int
+    """Workers that report."""
+    following: int
+    """Those of them that label by the state."""
+    refused: tuple[str, ...]
+    """Versions that workers do not label with, with the reason."""
+    changes: tuple[ChangeView, ...]
+    """The latest changes of the last hour, oldest first; the last one of all in any case."""
+
+
+def view(state: Rollout, reports: Sequence[WorkerReport], changes: Sequence[Rollout]) -> RolloutView:
+    """Return the view of a state, by the reports of live workers and the states that there were."""
+    refused = [item for each in reports for item in each.refused.items()]
+    recent = [each for each in changes if datetime.now(UTC) - each.change.at < _HOUR]
+    return RolloutView(
+        revision=state.revision,
+        versions=tuple(_versions(state, reports)),
+        trials=tuple(_trials(reports)),
+        workers=len(reports),
+        following=sum(each.revision >= state.revision for each in reports),
+        refused=tuple(dict.fromkeys(f"{version}: {why}" for version, why in refused)),
+        changes=tuple(map(_change, recent[-_MAX_CHANGES:] or [state])),
+    )
+
+
+def _versions(state: Rollout, reports: Sequence[WorkerReport]) -> Iterator[VersionView]:
+    figures = total_figures(reports)
+    compared = total(each.comparison for each in reports)
+    yield _version(state.serving, "serving", None, figures.get(state.serving))
+    if state.canary:
+        canary = state.canary
+        yield _version(canary.version, "canary", canary.share, figures.get(canary.version))
+    if state.shadow:
+        shadow = state.shadow
+        yield _version(shadow.version, "shadow", shadow.share, compared.shadow if compared else None)
+    if state.previous and state.previous not in state.versions:
+        yield _version(state.previous, "previous", None, figures.get(state.previous))
+
+
+def _version(version: str, role: VersionRole, share: float | None, found: Figures | None) -> VersionView:
+    figures = found or Figures()
+    return VersionView(
+        version,
+        role,
+        share,
+        figures.pages,
+        figures.pages - figures.labeled,
+        figures.kept_share if figures.words else None,
+        figures.seconds(0.5) if figures.calls else None,
+        figures.seconds(0.99) if figures.calls else None,
+    )
+
+
+def _trials(reports: Sequence[WorkerReport]) -> Iterator[TrialView]:
+    for trial in TRIALS:
+        found = total(each.compared(trial) for each in reports)
+        if found is not None and found.pages:
+            slowdown = quantile(found.slowdowns, 0.5) if found.calls else None
+            yield TrialView(trial, found.pages, found.disagreement, found.f1, slowdown)
+
+
+def _change(state: Rollout) -> ChangeView:
+    change = state.change
+    return ChangeView(change.at.timestamp(), state.revision, change.by, change.reason, change.taken_back)
