@@ -188,7 +188,9 @@ async def _settled(stage: Stage, version: str) -> None:
 async def _swap(stage: Stage) -> None:
     """Have the other version serve: by a rollback, or promoted, perhaps after it was tried."""
     after = _other(stage)
-    if stage.state.previous == after and not stage.state.canary and stage.random.random() < 0.4:
+    state = stage.state
+    can_go_back = state.previous == after and not state.canary and state.change.taken_back is None
+    if can_go_back and stage.random.random() < 0.4:
         async with _noted(stage, "swap", after):
             await stage.must("rollback")
         return
