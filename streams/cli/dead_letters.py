@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import re
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import asdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from dehusk.streams.topics.replay import FoundLetter, LetterFilter
 
 _COLUMNS = ("failed at (UTC)", "reason", "URL", "detail", "source")
@@ -85,7 +88,7 @@ Examples:
     type=click.IntRange(min=0),
     default=100,
     show_default=True,
-    help="Show the last so many; all are counted.",
+    help="Show the so many that failed last; all are counted.",
 )
 @json_option("All of them, one JSON object per line.")
 def list_command(
@@ -197,17 +200,19 @@ async def _print_table(
     from dehusk.streams.topics.replay import find_letters
 
     reasons: Counter[tuple[str, str]] = Counter()
-    last: deque[FoundLetter] = deque(maxlen=limit)
+    last: list[tuple[datetime, int, FoundLetter]] = []
     settled = 0
     async for entry in find_letters(kafka, topic, selection):
         if entry.settled and not settled_too:
             settled += 1
             continue
         reasons[entry.letter.stage, entry.letter.reason] += 1
-        last.append(entry)
+        heapq.heappush(last, (entry.failed_at, reasons.total(), entry))
+        if len(last) > limit:
+            heapq.heappop(last)
     console = plain_console()
     if last:
-        print_table(console, _COLUMNS, map(_row, last))
+        print_table(console, _COLUMNS, [_row(entry) for _, _, entry in sorted(last)])
     for (stage, reason), count in reasons.most_common():
         console.print(printable(f"{count:,} {reason} ({stage})"))
     console.print(f"{pluralize(reasons.total(), 'dead letter')} on {topic}")

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.shared.options import json_option
+from dehusk.streams.cli.shared.options import Url, json_option
 from dehusk.streams.cli.shared.service_options import kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.settings import KafkaSettings
@@ -32,17 +32,26 @@ Examples:
 @optional_topic_option(
     "--audit-topic", required=True, help="The topic that workers write with their option of this name."
 )
+@click.option(
+    "--monitoring-url",
+    type=Url("http", "https"),
+    metavar="URL",
+    default="http://127.0.0.1:8080/",
+    show_default=True,
+    help="Monitoring pages of a worker, whose inspector the links lead to.",
+)
 @json_option("One JSON object per line, with all that is known.")
-def command(*, url: str, kafka: KafkaSettings, audit_topic: str, as_json: bool) -> None:
+def command(*, url: str, kafka: KafkaSettings, audit_topic: str, monitoring_url: str, as_json: bool) -> None:
     """Say what became of the page of URL, each time that a worker was done with it.
 
-    A page gave a document, or it was skipped, or became a dead letter; then there is the reason. The whole
-    topic is read. The status is 1 if it says nothing of the page.
+    A page gave a document, whose position is named, or it was skipped, or became a dead letter; then there is
+    the reason. A link leads to the page inspector of a worker, which shows what became of each block. The
+    whole topic is read. The status is 1 if it says nothing of the page.
     """
-    asyncio.run(_print(url, kafka, audit_topic, as_json=as_json))
+    asyncio.run(_print(url, kafka, audit_topic, monitoring_url, as_json=as_json))
 
 
-async def _print(url: str, kafka: KafkaSettings, topic: str, *, as_json: bool) -> None:
+async def _print(url: str, kafka: KafkaSettings, topic: str, monitoring_url: str, *, as_json: bool) -> None:
     from dehusk.streams.topics.audit import find_entries
 
     async with aclosing(find_entries(kafka, topic, url)) as stream:
@@ -53,12 +62,16 @@ async def _print(url: str, kafka: KafkaSettings, topic: str, *, as_json: bool) -
             "or the topic no longer holds the record; give the whole URL, as the crawler did"
         )
     for entry in entries:
-        echo(orjson.dumps(entry).decode() if as_json else _line(entry))
+        echo(orjson.dumps(entry).decode() if as_json else _lines(entry, monitoring_url))
 
 
-def _line(entry: AuditEntry) -> str:
+def _lines(entry: AuditEntry, monitoring_url: str) -> str:
+    from dehusk.streams.topics.audit import PageOutcome
+
     record, page = entry.record, entry.page
-    words = [f"{entry.done_at:%Y-%m-%d %H:%M:%S} UTC", page.outcome.replace("-", " ")]
+    outcome = page.outcome.replace("-", " ")
+    position = f" at {page.document}" if page.document else ""
+    words = [f"{entry.done_at:%Y-%m-%d %H:%M:%S} UTC", f"{outcome}{position}"]
     if page.reason is not None:
         stage = f" at {page.stage}" if page.stage else ""
         words.append(f"{page.reason}{stage}: {printable(page.detail or '')}")
@@ -68,4 +81,6 @@ def _line(entry: AuditEntry) -> str:
     times = ", ".join(f"{step} {1000 * seconds:.0f} ms" for step, seconds in record.batch.seconds.items())
     of = f"{record.source}, {pluralize(record.value_bytes, 'byte')}"
     words.append(f"{of}; its batch of {pluralize(record.batch.messages, 'message')}: {times}")
+    if page.outcome is not PageOutcome.TOMBSTONE:
+        words.append(f"inspect it: {monitoring_url.rstrip('/')}/inspect/#{record.source}")
     return "\n    ".join([" ".join(words[:2]), *words[2:]])

@@ -45,6 +45,8 @@ class AuditedPage:
     """Details of the reason, as text."""
     stage: str | None = None
     """Step that failed, of a dead letter."""
+    document: Origin | None = None
+    """Position of the document or tombstone on the output topic; None without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
+from dehusk.schemas.documents import Origin
 from dehusk.schemas.outcomes import Broken, Skipped
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.preparation.batch import Failure
@@ -83,6 +84,8 @@ class CleanedMessage:
     message: Message
     records: list[Record] = field(default_factory=list)
     """Documents and tombstones for the output topic, in the message's order."""
+    positions: list[Origin] = field(default_factory=list)
+    """Positions of the records on the output topic, once they are delivered."""
     skipped: list[Skipped] = field(default_factory=list)
     degraded: tuple[str, ...] = ()
     """Names of the dependencies that the documents lack."""

@@ -26,9 +26,9 @@ REVISION = 2
 """Revision of the documents."""
 PagesByOrigin = Mapping[Origin, Sequence[FirstPage]]
 """Pages to clean again, by their messages."""
-Send = Callable[[str, Sequence[Record]], Awaitable[list[bool]]]
-"""Sends records to a topic; returns True for each that the brokers took, False if it is too large."""
-Publish = Callable[[Sequence[Record]], Awaitable[list[bool]]]
+Send = Callable[[str, Sequence[Record]], Awaitable[list[Origin | None]]]
+"""Sends records to a topic; returns the position of each, None if it is too large."""
+Publish = Callable[[Sequence[Record]], Awaitable[list[Origin | None]]]
 """Tries once to send documents to the output topic; returns the answers before the first failure."""
 
 
@@ -159,10 +159,10 @@ class Revisiting:
                 failed = (refused | kept) - published
                 return published, failed, tried - published - failed
             tried.update(page for page, _ in documents)
-            accepted = await self._publish_documents([record for _, record in documents])
-            for (page, _), is_accepted in zip(documents, accepted, strict=False):
-                (published if is_accepted else refused).add(page)
-            documents = documents[len(accepted) :]
+            positions = await self._publish_documents([record for _, record in documents])
+            for (page, _), position in zip(documents, positions, strict=False):
+                (refused if position is None else published).add(page)
+            documents = documents[len(positions) :]
             if documents:
                 await back_off(attempt)
                 attempt += 1
@@ -247,7 +247,7 @@ class Scheduling:
 
     async def _send_requests(self, requests: Iterable[Request]) -> None:
         records = [write_request(request, self._group) for request in requests]
-        if not all(await self._send(self._topic, records)):
+        if None in await self._send(self._topic, records):
             _log.warning("topic %s takes not even a request: raise its max.message.bytes", self._topic)
 
     async def _request(self, sites: Iterable[str]) -> None:

@@ -5,12 +5,13 @@ With an audit topic, each such message is recorded there.
 
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
+from aiokafka.structs import RecordMetadata
 
-from dehusk.schemas.documents import origin_of
+from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.schemas.pages import Message
@@ -44,8 +45,9 @@ def audit(cleaned: CleanedMessage) -> AuditRecord:
 
 def _audited_pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
     """Yield a page for each outcome that `CleanedMessage.pages` counts."""
-    for record in cleaned.records:
-        yield AuditedPage((record.key or b"").decode("utf-8", "replace"), outcome_of(record))
+    for record, position in zip(cleaned.records, cleaned.positions, strict=True):
+        url = (record.key or b"").decode("utf-8", "replace")
+        yield AuditedPage(url, outcome_of(record), document=position)
     for skipped in cleaned.skipped:
         yield _without_document(PageOutcome.SKIPPED, skipped, cleaned.message)
     if cleaned.failure is not None:
@@ -74,11 +76,16 @@ def is_unsure(document: WrittenDocument, below: float) -> bool:
     return document.expected_f1 is not None and document.expected_f1 < below
 
 
+def position_of(written: RecordMetadata) -> Origin:
+    """Return the position of a record that the brokers hold."""
+    return Origin(written.topic, written.partition, written.offset)
+
+
 class Sender(Protocol):
     """Interface of what sends records to Kafka."""
 
-    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
-        """Send records in order; return True for each that the brokers accepted, False if it is too large."""
+    async def send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
+        """Send records in order; return the position of each, None for one that is too large."""
         ...
 
     async def retry_after(self, error: DehuskError, attempt: int) -> None:
@@ -110,9 +117,13 @@ class ResultWriter:
 
     async def _write_records(self, batch: Sequence[CleanedMessage], sender: Sender) -> None:
         pairs = [(cleaned, record) for cleaned in batch for record in cleaned.records]
-        accepted = await sender.send(self._topics.output, [record for _, record in pairs])
-        for (cleaned, record), was_accepted in zip(pairs, accepted, strict=True):
-            if not was_accepted:
+        positions = await sender.send(self._topics.output, [record for _, record in pairs])
+        for cleaned in batch:
+            cleaned.positions.clear()
+        for (cleaned, record), position in zip(pairs, positions, strict=True):
+            if position is not None:
+                cleaned.positions.append(position)
+            else:
                 cleaned.records.remove(record)
                 cleaned.fail("deliver", _too_large(record))
         if self._topics.unsure is not None:
@@ -145,17 +156,17 @@ class ResultWriter:
     async def _write_first_accepted(self, letters: Sequence[Record], sender: Sender) -> bool:
         """Send records until the dead-letter topic accepts one; return False if it accepts none."""
         for letter in letters:
-            (accepted,) = await sender.send(self._topics.dead_letters, [letter])
-            if accepted:
+            (position,) = await sender.send(self._topics.dead_letters, [letter])
+            if position is not None:
                 return True
         return False
 
 
 async def _write_extra(topic: str, records: Sequence[Record], names: Sequence[str], sender: Sender) -> None:
     """Send records that nobody has to have; log the names of those that are too large."""
-    accepted = await sender.send(topic, records)
-    for name, was_accepted in zip(names, accepted, strict=True):
-        if not was_accepted:
+    positions = await sender.send(topic, records)
+    for name, position in zip(names, positions, strict=True):
+        if position is None:
             _log.error("topic %s refuses the %s for its size: raise its max.message.bytes", topic, name)
 
 
@@ -197,9 +208,9 @@ class Delivery:
         self.failure = error
         await back_off(attempt)
 
-    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
-        """Send records until the brokers accepted each (True) or refused it for its size (False)."""
-        accepted: list[bool] = []
+    async def send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
+        """Send records until the brokers accepted each; return their positions, None for a refused size."""
+        accepted: list[Origin | None] = []
         attempt = 0
         try:
             while True:
@@ -212,32 +223,35 @@ class Delivery:
         finally:
             self.failure = None  # also of what is given up: nothing is sent any more
 
-    async def try_to_send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+    async def try_to_send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
         """Send records once, if the membership is confirmed; return the answers before the first failure.
 
-        Those behind it may be sent or not.
+        An answer is a position, or None if the record is too large. Those behind the failure may be sent or
+        not.
         """
         if not self._membership.is_held:
             return []
         sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
-        accepted: list[bool] = []
+        positions: list[Origin | None] = []
         for answer in [await self._await_acknowledgment(topic, each) for each in sent]:
-            if answer is None:
+            if answer == "retry":
                 break
-            accepted.append(answer)
-        return accepted
+            positions.append(answer)
+        return positions
 
-    async def _await_acknowledgment(self, topic: str, sent: Awaitable[object]) -> bool | None:
-        """Return True if the brokers hold the record, False if they refuse its size, None to retry."""
+    async def _await_acknowledgment(
+        self, topic: str, sent: Awaitable[RecordMetadata]
+    ) -> Origin | Literal["retry"] | None:
+        """Return the position of the record, None if the brokers refuse its size."""
         try:
-            await sent
+            written = await sent
         except TOO_LARGE:
-            return False
+            return None
         except KafkaError as error:
             self.failure = UnavailableError(describe_failure(topic, error))
-            return None
+            return "retry"
         self.failure = None
-        return True
+        return position_of(written)
 
 
 def _too_large(record: Record) -> Broken:

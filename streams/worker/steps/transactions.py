@@ -13,10 +13,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import cast
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced, TransactionalIdAuthorizationFailed
+from aiokafka.structs import RecordMetadata
 
+from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
 from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
@@ -26,7 +29,7 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.membership import Membership, NotAMemberError
 from dehusk.streams.worker.results import CleanedMessage
-from dehusk.streams.worker.steps.delivery import ResultWriter
+from dehusk.streams.worker.steps.delivery import ResultWriter, position_of
 
 _log = logging.getLogger(__name__)
 CreateProducer = Callable[[str], AIOKafkaProducer]
@@ -263,8 +266,8 @@ class _Transaction:
         self._producer = producer
         self._refused = refused
 
-    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
-        """Send records; return False for those that are known to be too large.
+    async def send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
+        """Send records; return the position of each, None for those that are known to be too large.
 
         Raises:
             _Refused: some are too large, which is known from now on.
@@ -287,7 +290,10 @@ class _Transaction:
         for error in results:
             if isinstance(error, BaseException):
                 raise error
-        return [(topic, record) not in self._refused for record in records]
+        written = iter(cast("list[RecordMetadata]", results))
+        return [
+            None if (topic, record) in self._refused else position_of(next(written)) for record in records
+        ]
 
     async def retry_after(self, error: DehuskError, attempt: int) -> None:  # noqa: ARG002 of all senders
         """Raise the error: the transaction is repeated later, since it must not stay open."""

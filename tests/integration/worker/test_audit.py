@@ -39,6 +39,18 @@ async def test_every_message_has_a_record_and_a_page_is_explained(bench, fresh: 
     assert "too-many-blocks at prepare: " in why(bench, audit, deep.key.decode()).stdout
     first, second = why(bench, audit, urls[0], "--json").stdout.splitlines()
     assert [json.loads(line)["page"]["outcome"] for line in (first, second)] == ["document", "tombstone"]
+    written = json.loads(first)["page"]["document"]
+    (document,) = [
+        each
+        for each in await bench.messages(bench.topics.output)
+        if [each.topic, each.partition, each.offset] == list(written.values())
+    ]
+    assert document.key == urls[0].encode()
+    source = json.loads(first)["record"]["source"]
+    position = f"{source['topic']}/{source['partition']}/{source['offset']}"
+    said = why(bench, audit, urls[0], "--monitoring-url", "https://worker.test:8443")
+    assert f"document at {'/'.join(map(str, written.values()))}\n" in said.stdout
+    assert f"inspect it: https://worker.test:8443/inspect/#{position}\n" in said.stdout
     assert json.loads(first)["record"]["model"] == {"name": "boilerpipe", "version": "1"}
     assert why(bench, audit, "nothing").returncode == 1
     unknown = why(bench, audit, "https://example.org/never")

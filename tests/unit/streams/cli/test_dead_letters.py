@@ -1,11 +1,18 @@
 """`dehusk dead-letters`: which letters are meant."""
 
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
 import pytest
 from click.testing import CliRunner
 
-from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
 from dehusk.streams.cli import cli
-from dehusk.streams.topics.replay import LetterFilter
+from dehusk.streams.topics.dead_letters import dead_letter, read_dead_letter
+from dehusk.streams.topics.replay import FoundLetter, LetterFilter
 
 
 @pytest.fixture
@@ -41,3 +48,33 @@ def test_reasons_of_dehusk_and_of_other_programs_are_looked_for(
     result = CliRunner().invoke(cli, ["dead-letters", "list", "--reason", reason])
     assert (result.exit_code, result.stdout) == (0, "0 dead letters on dead-letters\n")
     assert [each.reason for each in wanted] == [reason]
+
+
+@pytest.mark.parametrize(("limit", "shown"), [("2", ["c", "b"]), ("0", []), ("9", ["d", "a", "c", "b"])])
+def test_the_last_ones_are_those_that_failed_last_of_all_partitions(
+    monkeypatch: pytest.MonkeyPatch, limit: str, shown: list[str]
+) -> None:
+    """Letters come partition by partition."""
+
+    async def find_letters(*_: object) -> AsyncIterator[FoundLetter]:
+        for partition, names in enumerate(("ab", "dc")):
+            for offset, name in enumerate(names):
+                yield found_letter(name, partition, offset)
+
+    def found_letter(name: str, partition: int, offset: int) -> FoundLetter:
+        message = Message(None, b"x", (), "raw", 0, offset)
+        record = dead_letter(
+            message, Broken(BrokenReason.TOO_MANY_BLOCKS, "many", f"https://{name}.test/"), "prepare"
+        )
+        letter = read_dead_letter(
+            Message(record.key, record.value, record.headers, "dead", partition, offset)
+        )
+        assert letter is not None
+        failed_at = datetime(2026, 1, 1, 0, 0, "dacb".index(name), tzinfo=UTC)
+        return FoundLetter(letter, Origin("dead", partition, offset), failed_at, None)
+
+    monkeypatch.setattr("dehusk.streams.topics.replay.find_letters", find_letters)
+    result = CliRunner().invoke(cli, ["dead-letters", "list", "--limit", limit], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert re.findall(r"https://(\w)\.test/", result.stdout) == shown
+    assert "4 dead letters on dead-letters" in result.stdout

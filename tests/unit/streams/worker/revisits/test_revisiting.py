@@ -98,7 +98,7 @@ class World:
         self.alone.append(message.offset)
         return self._result(message)
 
-    async def send(self, records: Sequence[Record]) -> list[bool]:
+    async def send(self, records: Sequence[Record]) -> list[Origin | None]:
         if self.newer is not None:
             self.kept[self.newer.site, self.newer.key] = self.newer
             if self.is_handled_by_another:
@@ -106,7 +106,11 @@ class World:
             self.newer = None
         self.sent += [record.key for record in records]
         answered = self.answered.pop(0) if self.answered else len(records)
-        return [record.key not in self.refused for record in records[:answered]]
+        positions = (Origin("cleaned", 0, offset) for offset in range(answered))
+        return [
+            None if record.key in self.refused else position
+            for record, position in zip(records, positions, strict=False)
+        ]
 
     def _answers(self, name: str) -> None:
         if name in self.away:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dehusk.schemas.documents import origin_of
+from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependency
@@ -40,9 +40,9 @@ class World:
     async def renew(self) -> None:
         self.told.append(("renew", None))
 
-    async def send(self, topic: str, records) -> list[bool]:
+    async def send(self, topic: str, records) -> list[Origin | None]:
         self.told.append((topic, list(records)))
-        return [self.takes for _ in records]
+        return [Origin(topic, 0, 0) if self.takes else None for _ in records]
 
     async def update(self, visits) -> None:
         self._tell("update", [visit.url for visit in visits])

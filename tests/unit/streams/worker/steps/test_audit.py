@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import dehusk.schemas
+from dehusk.schemas.documents import Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.preparation.steps import WrittenDocument
@@ -21,7 +22,10 @@ URL = b"https://example.org/a"
 
 
 def cleaned(**fields: object) -> CleanedMessage:
-    return CleanedMessage(MESSAGE, **fields)  # type: ignore[arg-type]
+    """A message whose documents were delivered one after the other."""
+    made = CleanedMessage(MESSAGE, **fields)  # type: ignore[arg-type]
+    made.positions.extend(Origin("cleaned", 1, offset) for offset, _ in enumerate(made.records, 40))
+    return made
 
 
 def dead_letter(detail: str = "bad", url: str | None = None) -> CleanedMessage:
@@ -59,6 +63,11 @@ def test_a_record_is_as_published_and_can_be_read(name: str) -> None:
 def test_each_outcome_is_told(outcome: PageOutcome) -> None:
     (page,) = audit(OUTCOMES[outcome.value]).pages
     assert page.outcome is outcome
+
+
+def test_a_page_has_the_position_of_its_document() -> None:
+    pages = audit(OUTCOMES["several"]).pages
+    assert [page.document for page in pages] == [Origin("cleaned", 1, 40), Origin("cleaned", 1, 41), None]
 
 
 def test_a_page_without_a_document_has_its_reason() -> None:

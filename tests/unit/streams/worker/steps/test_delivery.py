@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
+from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
@@ -42,7 +44,7 @@ class Producer:
         key: bytes | None,
         partition: None,
         headers: list[tuple[str, bytes]],
-    ) -> Awaitable[None]:
+    ) -> Awaitable[RecordMetadata]:
         assert value is not None or key is not None, "aiokafka's own rule"
         if self.fails_at_once:
             raise self.fails_at_once.pop(0)
@@ -51,13 +53,15 @@ class Producer:
     async def flush(self) -> None:
         """Nothing is kept."""
 
-    async def _tell(self, topic: str, record: Record) -> None:
+    async def _tell(self, topic: str, record: Record) -> RecordMetadata:
         if self.fails_later:
             raise self.fails_later.pop(0)
         size = len(record.value or b"") + len(record.key or b"") + sum(len(v) for _, v in record.headers)
         if size > self.largest:
             raise MessageSizeTooLargeError
         self.taken.append((topic, record))
+        partition, offset = 0, sum(each == topic for each, _ in self.taken) - 1
+        return RecordMetadata(topic, partition, TopicPartition(topic, partition), offset, None, 0, 0)
 
 
 def cleaned(message: Message, *records: Record) -> CleanedMessage:

@@ -15,6 +15,7 @@ from aiokafka.errors import (
     ProducerFenced,
     TransactionalIdAuthorizationFailed,
 )
+from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
@@ -86,13 +87,15 @@ class Producer:
     async def begin_transaction(self) -> None:
         self._keys = []
 
-    async def send(self, topic, value, key, partition, headers) -> Awaitable[None]:
-        return self._take(value, key)
+    async def send(self, topic, value, key, partition, headers) -> Awaitable[RecordMetadata]:
+        return self._take(topic, value, key)
 
-    async def _take(self, value: bytes, key: bytes | None) -> None:
+    async def _take(self, topic: str, value: bytes, key: bytes | None) -> RecordMetadata:
         if len(cast("bytes", serialized(value)) or b"") > self._kafka.largest:
             raise MessageSizeTooLargeError
         self._keys.append(key)
+        offset = len(self._keys) - 1
+        return RecordMetadata(topic, 0, TopicPartition(topic, 0), offset, None, 0, 0)
 
     async def send_offsets_to_transaction(self, offsets: Mapping[TopicPartition, int], group: str) -> None:
         assert group == "g"
