@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
@@ -16,24 +17,28 @@ from dehusk.streams.wording import duration, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _BAR_CELLS = 8
-_HEAD_LINES = 11
-"""Lines of a screen that are no rows of tables."""
+_HEAD_LINES = 6
+"""Lines of a screen that are neither rows of tables nor the first ones."""
 _MIN_ROWS = 3
 _WIDE = 100
 """Columns from which workers are shown with their version and model."""
+_GAP = 2
+_MIN_WORDS = 8
+"""Columns that are left of words where figures need the others."""
 _ALL = 1_000_000
 
 
 def render(report: GroupReport, width: int, height: int | None = None) -> RenderableType:
     """Return a report as wide as `width`, and as high as `height` if that is bounded."""
-    rows = _ALL if height is None else max(_MIN_ROWS * 2, height - _HEAD_LINES)
+    head = list(_head(report, width))
+    rows = _ALL if height is None else max(_MIN_ROWS * 2, height - _HEAD_LINES - len(head))
     below = min(max(_MIN_ROWS, rows - len(report.workers)), _below(report))
     return Lines(
-        *_head(report, width),
+        *head,
         Text(),
         _workers(report.workers, rows - below, width),
         Text(),
-        _lags_and_drops(report, below),
+        _lags_and_drops(report, below, width),
         *_dependencies(report.state),
     )
 
@@ -47,11 +52,11 @@ def _below(report: GroupReport) -> int:
 def _head(report: GroupReport, width: int) -> Iterator[Text]:
     yield _line(Text(printable(f"group {report.group}"), "bold"), _about(report))
     if report.state:
-        yield _now(report.state.point)
-        yield _line(_lag(report.state.point))
+        yield from _wrapped(_now(report.state.point), width)
+        yield from _wrapped(_lag(report.state.point), width)
     else:
         yield Text(_no_worker(report), "red")
-    yield _line(str(report.counts.totals))
+    yield from _wrapped(str(report.counts.totals), width)
     yield _throughput(report.points, width)
 
 
@@ -69,9 +74,14 @@ def _no_worker(report: GroupReport) -> str:
     return f"no worker heard from since {_clock(report.silent_since)}"
 
 
-def _now(point: Point) -> Text:
+def _wrapped(figures: str, width: int) -> Iterator[Text]:
+    """Break a line of figures between them, so that none is cut."""
+    yield from map(_line, wrap(figures, width, subsequent_indent="  ", break_long_words=False))
+
+
+def _now(point: Point) -> str:
     kept = "–" if point.kept is None else f"{point.kept:.1%}"
-    return _line(
+    return (
         f"{point.pages_per_second:,.1f} pages/s, {point.bytes_per_second / 1e6:,.2f} MB/s, "
         f"{point.in_flight:,} in flight, {kept} kept, {_megabytes(point.memory)}"
     )
@@ -118,11 +128,12 @@ def _workers(rows: Sequence[Row], limit: int, width: int) -> RenderableType:
     columns = ["worker", "pages/s", "MB/s", "lag", "parts", "in flight", "memory", "state"]
     if width >= _WIDE:
         columns.insert(-1, "version, model")
-    table = _table(columns)
     shown = rows if len(rows) <= limit else rows[: limit - 1]
-    for row in shown:
-        table.add_row(*_cells(row, is_wide=width >= _WIDE), style="dim" if row.gone_since else "")
-    return Lines(table, *_more(len(rows) - len(shown)))
+    cells = [list(_cells(row, is_wide=width >= _WIDE)) for row in shown]
+    styles = ["dim" if row.gone_since else "" for row in shown]
+    state = len(columns) - 1
+    words = [state - 1, 0, state] if width >= _WIDE else [0, state]
+    return Lines(_table(columns, cells, width, words=words, styles=styles), *_more(len(rows) - len(shown)))
 
 
 def _cells(row: Row, *, is_wide: bool) -> Iterator[Text]:
@@ -136,51 +147,52 @@ def _cells(row: Row, *, is_wide: bool) -> Iterator[Text]:
     yield _unless(is_silent, _megabytes(row.memory))
     if is_wide:
         yield _line(f"{row.version}, {row.model or 'none yet'}")
-    yield _state(row)
+    yield _state(row, is_wide=is_wide)
 
 
 def _unless(is_unknown: bool, figure: str) -> Text:
     return Text("–" if is_unknown else figure)
 
 
-def _state(row: Row) -> Text:
+def _state(row: Row, *, is_wide: bool) -> Text:
     if row.gone_since is not None:
-        return Text(f"silent since {_clock(row.gone_since)}", "red")
+        since = _clock(row.gone_since)
+        return Text(f"silent since {since}" if is_wide else f"silent {since.removesuffix(' UTC')}", "red")
     if row.unavailable:
         return Text(printable(f"misses {', '.join(row.unavailable)}"), "red")
     return Text("works" if row.partitions or row.lag is not None else "waits", "green")
 
 
-def _lags_and_drops(report: GroupReport, limit: int) -> Table:
+def _lags_and_drops(report: GroupReport, limit: int, width: int) -> Table:
     """Put the partitions of the largest lag to the left of the pages without a document."""
-    columns = Table.grid(Column(ratio=1), Column(ratio=1), padding=(0, 3, 0, 0), expand=True)
-    columns.add_row(_partitions(report.state, limit), _drops(report, limit))
+    columns = Table.grid(Column(ratio=1), Column(ratio=1), padding=(0, _GAP, 0, 0), expand=True)
+    half = width // 2 - _GAP
+    columns.add_row(_partitions(report.state, limit, half), _drops(report, limit, half))
     return columns
 
 
-def _partitions(state: State | None, limit: int) -> RenderableType:
-    table = _table(["lag by partition", "", ""])
+def _partitions(state: State | None, limit: int, width: int) -> RenderableType:
     partitions = state.partitions if state else ()
     lags = sorted(partitions, key=lambda partition: partition.lag, reverse=True)
     shown = lags if len(lags) <= limit else lags[: limit - 1]
-    for lag in shown:
-        table.add_row(_line(f"{lag.topic} {lag.partition}"), Text(f"{lag.lag:,}"), _share(lag, lags[0]))
+    cells = [
+        [_line(lag.topic), Text(f"{lag.partition:,}"), Text(f"{lag.lag:,}"), _share(lag, lags[0])]
+        for lag in shown
+    ]
     more = len(lags) - len(shown) + (state.more_partitions if state else 0)
-    return Lines(table, *_more(more))
+    return Lines(_table(["lag by partition", "", "", ""], cells, width), *_more(more))
 
 
 def _share(lag: PartitionLag, largest: PartitionLag) -> Text:
     return Text("█" * round(_BAR_CELLS * lag.lag / largest.lag) if largest.lag > 0 else "", "cyan")
 
 
-def _drops(report: GroupReport, limit: int) -> RenderableType:
-    table = _table(["no document", ""])
+def _drops(report: GroupReport, limit: int, width: int) -> RenderableType:
     kinds = (("skipped", report.counts.skipped), ("dead letter", report.counts.dead_letters))
     drops = [(count, f"{kind}: {reason}") for kind, reasons in kinds for reason, count in reasons.items()]
     drops.sort(reverse=True)
     shown = drops if len(drops) <= limit else drops[: limit - 1]
-    for count, text in shown:
-        table.add_row(_line(text), Text(f"{count:,}"))
+    table = _table(["no document", ""], [[_line(text), Text(f"{count:,}")] for count, text in shown], width)
     return Lines(table, *_more(len(drops) - len(shown)), *([] if drops else [Text("nothing", "dim")]))
 
 
@@ -198,20 +210,49 @@ def _missing(dependency: DependencyState) -> str:
     return printable(f"{dependency.name} is unavailable since {since}, {dependency.reason}")
 
 
-def _table(columns: Sequence[str]) -> Table:
-    """Make a table whose first and last columns are words, all others numbers."""
-    numbers = range(1, len(columns) - (len(columns) > 3))
-    justified = (
-        Column(
-            name,
-            justify="right" if index in numbers else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            header_style="dim",
-        )
-        for index, name in enumerate(columns)
+def _table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Text]],
+    width: int,
+    *,
+    words: Sequence[int] = (0,),
+    styles: Sequence[str] = (),
+) -> Table:
+    """Make a table of numbers; its columns of words are cut, in the order given, where it is narrow."""
+    widths, gap = _widths(columns, rows, width, words)
+    table = Table(
+        *(
+            Column(
+                name,
+                justify="left" if index in words else "right",
+                no_wrap=True,
+                overflow="ellipsis",
+                header_style="dim",
+                width=widths[index],
+            )
+            for index, name in enumerate(columns)
+        ),
+        box=None,
+        padding=(0, gap, 0, 0),
+        pad_edge=False,
     )
-    return Table(*justified, box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for index, row in enumerate(rows):
+        table.add_row(*row, style=styles[index] if styles else "")
+    return table
+
+
+def _widths(
+    columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int, words: Sequence[int]
+) -> tuple[Sequence[int | None], int]:
+    """Return the widths and the gap at which a table fits and no number is cut; else each width is None."""
+    widths = [max([len(name), *(row[index].cell_len for row in rows)]) for index, name in enumerate(columns)]
+    gap = _GAP if sum(widths) + _GAP * (len(widths) - 1) <= width else 1
+    excess = sum(widths) + gap * (len(widths) - 1) - width
+    for index in words:
+        cut = max(0, min(excess, widths[index] - _MIN_WORDS))
+        widths[index] -= cut
+        excess -= cut
+    return (widths if excess <= 0 else [None] * len(widths)), gap
 
 
 def _more(count: int) -> list[Text]:
