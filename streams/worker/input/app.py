@@ -309,8 +309,9 @@ async def commit_acknowledged(app: FaustApp) -> None:
     """
     while True:
         await asyncio.sleep(_COMMIT_SECONDS)
-        while await app.consumer.commit(None):
-            pass
+        with suppress(ConsumerNotStarted):
+            while await app.consumer.commit(None):
+                pass
 
 
 async def stay_in_group(app: FaustApp) -> None:

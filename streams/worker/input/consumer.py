@@ -6,7 +6,7 @@ and creates it again. aiokafka would silently continue at another position; here
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,7 @@ from aiokafka.errors import (
     TopicAuthorizationFailedError,
 )
 from aiokafka.structs import OffsetAndMetadata
+from faust.exceptions import ConsumerNotStarted
 from faust.transport import conductor
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
@@ -79,6 +80,19 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         # Faust restricts itself to committed records only if it writes in transactions.
         consumer._isolation_level = "read_committed"  # noqa: SLF001 there is no setter
         return consumer
+
+    async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's
+        """Call a method in the thread, and return its answer.
+
+        Raises:
+            ConsumerNotStarted: the thread has ended, as the worker stops.
+        """
+        try:
+            return await super().call_thread(fun, *args, **options)
+        except RuntimeError as error:
+            if not self.thread_loop.is_closed():
+                raise
+            raise ConsumerNotStarted("the thread of the consumer has ended") from error
 
     async def subscribe(self, topics: Iterable[str]) -> None:
         """Subscribe to topics by their names, or to a pattern if one is among these."""

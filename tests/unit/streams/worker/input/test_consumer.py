@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from faust.exceptions import ConsumerNotStarted
 from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
@@ -48,6 +49,12 @@ async def test_of_partitions_that_were_given_up_nothing_is_committed(made: Faust
     assert not await made.consumer._thread._commit({TP("crawl-a", 3): 17})
     assert made.consumer.lag(()) == {}
     assert made.consumer.highwater(TP("crawl-a", 3)) == 0
+
+
+async def test_nothing_is_asked_of_the_thread_once_it_has_ended(made: FaustApp) -> None:
+    made.consumer._thread.thread_loop.close()
+    with pytest.raises(ConsumerNotStarted):
+        await made.consumer.rejoin_after_error()
 
 
 async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
