@@ -125,7 +125,8 @@ async def requests(bench, topic: str) -> list[bytes | None]:
 async def test_two_workers_clean_each_first_page_again_once(bench, start, crawl, topic) -> None:
     workers = [start(), start()]
     await bench.until(lambda: all(worker.has_partitions() for worker in workers))
-    sites = [crawl(2 * FIRST, f"site-{number}") for number in range(10)]
+    late = 2 * FIRST  # pages from which on first ones are not waited for, as one of the workers may be slow
+    sites = [crawl(late - 1, f"site-{number}") for number in range(10)]
     for pages in zip(*sites, strict=True):
         await bench.produce(pages)
     await bench.until_done()
@@ -134,7 +135,7 @@ async def test_two_workers_clean_each_first_page_again_once(bench, start, crawl,
     found = await histories(bench)
     for records in sites:
         of_site = [revisions(found[record.key]) for record in records]
-        assert sorted(of_site) == [[1]] * FIRST + [[1, 2]] * FIRST
+        assert sorted(of_site) == [[1]] * (FIRST - 1) + [[1, 2]] * FIRST
     assert len(await requests(bench, topic)) == len(set(await requests(bench, topic))) == len(sites)
     assert [worker.stop() for worker in workers] == [0, 0]
 
