@@ -117,6 +117,18 @@ async def test_an_older_message_takes_the_place_of_no_newer_one(pages, first, fr
     assert await pages.take([fresh]) == [page(at(newer))]
 
 
+async def test_a_worker_that_wakes_loses_no_page_and_moves_none_that_another_one_has_told(
+    pages, first, fresh
+) -> None:
+    """It was frozen before it told of its pages; another one has cleaned these, and a newer message, too."""
+    newer = replace(first[0], origin=Origin("raw", 2, 100), is_counted=True)
+    await pages.remember([replace(each, known=MOST - 1, is_counted=True) for each in first])
+    await pages.update([newer])
+    await pages.remember([newer])
+    assert await pages.remember(first) == [fresh]  # it wakes
+    assert set(await pages.take([fresh])) == {page(each) for each in (newer, *first[1:])}
+
+
 async def test_the_message_of_another_partition_takes_the_place_of_one(pages, first, fresh) -> None:
     elsewhere = replace(first[0], origin=Origin("raw", 1, 0), is_counted=True)
     await pages.remember([replace(first[0], origin=Origin("raw", 2, 5))])
