@@ -39,7 +39,7 @@ def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State
     lags = _lags(states)
     shown = largest_lags(lags)
     return State(
-        point if is_lag_known else replace(point, lag=None),
+        point if is_lag_known else replace(point, lag=None, lag_seconds=None),
         version=_names(worker.version for worker in workers),
         model=_names(worker.model for worker in workers if worker.model) or None,
         started=min(worker.started for worker in workers),

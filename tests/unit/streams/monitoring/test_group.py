@@ -265,10 +265,11 @@ def test_the_lag_of_a_group_is_unknown_while_that_of_one_worker_is(topic: Topic)
     state = topic.group.state
     assert state is not None
     assert state.point.lag == STATE.point.lag  # the other one has no partition
+    topic.state("a", replace(STATE, point=replace(STATE.point, lag_seconds=3.0)))
     topic.state("b", replace(STATE, point=replace(STATE.point, lag=None), partitions=(), more_partitions=2))
     state = topic.group.state
     assert state is not None
-    assert state.point.lag is None
+    assert (state.point.lag, state.point.lag_seconds) == (None, None)
 
 
 def test_the_messages_of_a_lost_worker_grow_older(topic: Topic, clock: Clock) -> None:
