@@ -111,7 +111,8 @@ def _warned(callback: Callable[..., None] | None) -> Callable[..., None] | None:
 
     @wraps(callback)
     def warn_and_call(**values: object) -> None:
-        warn_of_unknown_variables(click.get_current_context().find_root().command)
+        context = click.get_current_context()
+        warn_of_unknown_variables(context.find_root().command, context.command)
         callback(**values)
 
     return warn_and_call

@@ -48,10 +48,15 @@ def kafka(stack: LocalStack) -> KafkaSettings:
     return KafkaSettings(stack.addresses.kafka)
 
 
+def topics_of(group: str) -> TopicSettings:
+    """The topics of a group, by its name."""
+    return TopicSettings(f"{group}-raw", f"{group}-cleaned", f"{group}-dead", group)
+
+
 @pytest.fixture
 async def topics(kafka: KafkaSettings, fresh: str) -> TopicSettings:
     """Topics and a group of this test alone; the topics exist, with four partitions each."""
-    names = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead", fresh)
+    names = topics_of(fresh)
     await create_topics(kafka, [Topic(names.input, partitions=4, replicas=1)])
     await ensure_topics(kafka, names)
     return names

@@ -79,14 +79,21 @@ def _variable(*words: str) -> str:
     return "_".join((PREFIX, *words)).replace("-", "_").upper()
 
 
-def warn_of_unknown_variables(root: click.Command) -> None:
-    """Warn of variables of the environment that look like those of options, but are none."""
-    set_here = {name for name in os.environ if name.startswith(f"{PREFIX}_")}
-    if not set_here:
-        return  # the commands, which know their variables, need not be loaded
-    known = {name for _, leaf in leaves(root) for option in options(leaf).values() for name in _names(option)}
-    for name in sorted(set_here - known):
+def warn_of_unknown_variables(root: click.Command, command: click.Command) -> None:
+    """Warn of variables of the environment that look like those of options, but are none.
+
+    All commands, which know their variables, are loaded only if there are others than those of the command.
+    """
+    unknown = {name for name in os.environ if name.startswith(f"{PREFIX}_")} - _variables_of(command)
+    if not unknown:
+        return
+    known = {name for _, leaf in leaves(root) for name in _variables_of(leaf)}
+    for name in sorted(unknown - known):
         _warn(f"{name} is ignored: no option has this variable{_hint(name, known)}")
+
+
+def _variables_of(command: click.Command) -> set[str]:
+    return {name for option in options(command).values() for name in _names(option)}
 
 
 def _names(option: click.Option) -> Iterable[str]:

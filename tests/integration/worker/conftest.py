@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -29,7 +29,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.client import client_options, describe_topics
+from dehusk.streams.kafka.client import Topic, client_options, create_topics, describe_topics, ensure_topics
 from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.stack import LocalStack
@@ -146,6 +146,19 @@ class Bench:
     topics: TopicSettings
     folder: Path
     workers: list[Worker] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def beside(self, topics: TopicSettings, partitions: int = 4) -> AsyncIterator["Bench"]:
+        """Topics and workers for a part of a test that waits beside others, which share the services."""
+        folder = self.folder / topics.input
+        folder.mkdir()
+        await create_topics(self.kafka, [Topic(topics.input, partitions, replicas=1)])
+        await ensure_topics(self.kafka, topics)
+        other = replace(self, topics=topics, folder=folder, workers=[])
+        try:
+            yield other
+        finally:
+            other.kill()
 
     def worker(self, *options: str, program: Sequence[str | Path] = (DEHUSK, "worker")) -> Worker:
         """A worker that runs; options given win over those of the stack."""

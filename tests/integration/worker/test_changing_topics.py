@@ -11,6 +11,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from tests.integration.conftest import topics_of
 
 
 @pytest.fixture
@@ -86,22 +87,27 @@ async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, ad
 
 
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
-@pytest.mark.parametrize("count", [20, 200], ids=["shorter", "longer"])
 async def test_an_input_topic_that_is_made_again_is_read_from_its_beginning(
-    bench, site, admin, count: int, delivery: str
+    bench, site, admin, delivery: str
 ) -> None:
-    records = site(100 + count)
-    worker = bench.worker("--delivery", delivery)
-    await bench.produce(records[:100])
-    await bench.until_done()
-    await admin.delete_topics([bench.topics.input])
-    await asyncio.sleep(1)
-    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
-    await bench.produce(records[100:])
-    await bench.until(lambda: worker.report()["totals"]["pages"] >= len(records))
-    assert await keys(bench) == {record.key for record in records}
-    assert worker.stop() == 0
-    assert await bench.left() == 0
+    async with asyncio.TaskGroup() as tasks:
+        for count in (20, 200):  # fewer messages than before, and more
+            tasks.create_task(make_again(bench, site(100 + count), admin, delivery))
+
+
+async def make_again(bench, records, admin, delivery: str) -> None:
+    async with bench.beside(topics_of(f"{bench.topics.group}-{len(records)}")) as own:
+        worker = own.worker("--delivery", delivery)
+        await own.produce(records[:100])
+        await own.until_done()
+        await admin.delete_topics([own.topics.input])
+        await asyncio.sleep(1)
+        await create_topics(own.kafka, [Topic(own.topics.input, 4, 1)])
+        await own.produce(records[100:])
+        await own.until(lambda: worker.report()["totals"]["pages"] >= len(records))
+        assert await keys(own) == {record.key for record in records}
+        assert worker.stop() == 0
+        assert await own.left() == 0
 
 
 @pytest.mark.parametrize("which", ["output", "dead_letters"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dehusk.schemas.outcomes import BrokenReason
+from tests.integration.conftest import topics_of
 
 POISON = 17
 """Blocks of a page that makes Triton fail, beside those of any other page; no stand-in has so many."""
@@ -34,17 +35,25 @@ async def test_requests_that_time_out_at_random_cost_no_page(bench, site, proxy,
     assert {message.key for message in await bench.documents()} == {record.key for record in records}
 
 
-@pytest.mark.parametrize("fault", ["late", "refused", "nan"])
-async def test_a_page_that_fails_alone_is_the_only_dead_letter(bench, site, proxy, worker, fault) -> None:
-    *records, poison = site(60)
+async def test_a_page_that_fails_alone_is_the_only_dead_letter(bench, site, open_proxy) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for fault in ("late", "refused", "nan"):
+            tasks.create_task(fail_alone(bench, site(60), open_proxy, fault))
+
+
+async def fail_alone(bench, pages, open_proxy, fault: str) -> None:
+    *records, poison = pages
     long = poison.value.replace(b"<main>", b"<main>" + b"<p>more of it</p>" * POISON)
     poison = replace(poison, value=long)
-    proxy.spoil = lambda request: fault if request.inputs[1].shape[1] > POISON else None
-    await bench.produce([*records[:30], poison, *records[30:]])
-    await bench.until_done()
-    (letter,) = await bench.dead_letters()
-    assert (letter.original.key, letter.reason) == (poison.key, BrokenReason.REJECTED_BY_MODEL)
-    assert {message.key for message in await bench.documents()} == {record.key for record in records}
+    topics = topics_of(f"{bench.topics.group}-{fault}")
+    async with open_proxy(bench.stack.addresses.triton_grpc) as proxy, bench.beside(topics) as own:
+        proxy.spoil = lambda request: fault if request.inputs[1].shape[1] > POISON else None
+        own.worker("--labeler", "triton", "--triton", proxy.address, "--triton-seconds", "0.5")
+        await own.produce([*records[:30], poison, *records[30:]])
+        await own.until_done()
+        (letter,) = await own.dead_letters()
+        assert (letter.original.key, letter.reason) == (poison.key, BrokenReason.REJECTED_BY_MODEL)
+        assert {message.key for message in await own.documents()} == {record.key for record in records}
 
 
 async def test_a_model_that_answers_no_numbers_for_any_page_is_waited_for(bench, site, proxy, worker) -> None:

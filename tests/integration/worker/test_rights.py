@@ -48,13 +48,9 @@ def topics(fresh: str) -> TopicSettings:
 @pytest.fixture
 async def guarded(bench: Bench) -> Bench:
     """Topics that exist, on which the user of the workers has no right yet."""
-    await make_topics(bench)
-    return bench
-
-
-async def make_topics(bench: Bench) -> None:
     await create_topics(bench.kafka, [Topic(bench.topics.input, partitions=2, replicas=1)])
     await ensure_topics(bench.kafka, bench.topics)
+    return bench
 
 
 @pytest.fixture
@@ -168,22 +164,16 @@ async def test_a_right_that_is_taken_away_is_named_until_it_is_given_again(
     bench: Bench, secured: SecuredKafka, site: Pages, delivery: str, taken: tuple[str, ...]
 ) -> None:
     async with asyncio.TaskGroup() as tasks:  # each has a worker and topics of its own
-        for number, which in enumerate(taken):
-            folder = bench.folder / which
-            folder.mkdir()
-            topics = topics_of(f"{bench.topics.input}-{number}")
-            guarded = replace(bench, topics=topics, folder=folder, workers=[])
-            tasks.create_task(take_and_give_again(guarded, secured, site, which, delivery))
+        for which in taken:
+            tasks.create_task(take_and_give_again(bench, secured, site, which, delivery))
 
 
 async def take_and_give_again(
-    guarded: Bench, secured: SecuredKafka, site: Pages, which: str, delivery: str
+    bench: Bench, secured: SecuredKafka, site: Pages, which: str, delivery: str
 ) -> None:
-    try:
-        await make_topics(guarded)
+    topics = topics_of(f"{bench.topics.input}-{which.replace(' ', '-')}")
+    async with bench.beside(topics, partitions=2) as guarded:
         await _take_and_give_again(guarded, secured, site, which, delivery)
-    finally:
-        guarded.kill()
 
 
 async def _take_and_give_again(

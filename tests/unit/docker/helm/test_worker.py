@@ -77,7 +77,7 @@ def test_the_worker_understands_its_options(
 ) -> None:
     options = read(values)
     assert options["monitoring"] == "0.0.0.0:8080"
-    warn_of_unknown_variables(cli)
+    warn_of_unknown_variables(cli, cli)
     assert capsys.readouterr().err == ""
 
 

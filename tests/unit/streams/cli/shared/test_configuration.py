@@ -236,7 +236,7 @@ def warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     def said(**variables: str) -> list[str]:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        warn_of_unknown_variables(cli)
+        warn_of_unknown_variables(cli, cli)
         return capsys.readouterr().err.splitlines()
 
     return said
@@ -253,6 +253,19 @@ def test_a_mistyped_variable_is_named_with_the_nearest_one(warnings: Callable[..
 
 def test_the_variables_of_any_command_are_no_mistake(warnings: Callable[..., list[str]]) -> None:
     assert warnings(DEHUSK_BROKERS="k:1", DEHUSK_READ_TOPIC="t", DEHUSK_CONFIG="c") == []
+
+
+def test_other_commands_are_not_loaded_for_variables_of_the_one_that_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unlisted(click.Group):
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            pytest.fail("all commands are loaded")
+
+    command = cli.get_command(click.Context(cli), "why")
+    assert command is not None
+    monkeypatch.setenv("DEHUSK_BROKERS", "k:1")
+    warn_of_unknown_variables(Unlisted(), command)
 
 
 def test_a_mistyped_variable_is_json_in_a_log_of_json() -> None:
