@@ -1,0 +1,219 @@
+"""`dehusk model` killed after each of its writes: Triton starts again, and serves the version that is trusted."""
+
+import asyncio
+import hashlib
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import orjson
+import pytest
+
+from dehusk.inference.labelers.repository import CONFIG_FILE, served, trusted
+from dehusk.inference.labelers.triton import TritonLabeler
+from dehusk.inference.labelers.version_policy import with_versions
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import Prediction
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.labelers import PROBE
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.rollout.control import ControlTopic, change_state
+from dehusk.streams.rollout.transitions import first_state, promote
+from dehusk.streams.settings import KafkaSettings
+from tests.unit.streams.models import graphs
+
+DEHUSK = Path(sys.executable).with_name("dehusk")
+KILLED = """
+import os, signal, sys
+from dehusk.streams.__main__ import main
+
+repository, left = sys.argv.pop(1), int(sys.argv.pop(1))
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+CHANGES = {"os.rename": 2, "os.mkdir": 1, "os.remove": 1, "os.rmdir": 1, "os.link": 2, "os.symlink": 2}
+
+def is_seen(path):
+    path = os.fsdecode(path) if isinstance(path, (str, bytes)) else ""
+    return path.startswith(repository) and "/.staging-" not in path
+
+def hook(event, arguments):
+    global left
+    if event == "open":
+        changes = is_seen(arguments[0]) and bool(arguments[2] & WRITING)
+    else:
+        changes = any(map(is_seen, arguments[: CHANGES.get(event, 0)]))
+    if changes:
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(hook)
+main()
+"""
+"""A command that is killed before the write after so many, of what is no staging folder: nobody looks there."""
+
+
+@pytest.fixture(scope="module")
+def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """A Triton that serves version 1 by name, with a good version 2 and a broken version 3 beside it."""
+    model = tmp_path_factory.mktemp("models") / "model"
+    for version in ("1", "2"):
+        graphs.write_version(model / version, graphs.always(0.5))
+    graphs.write_version(model / "3", graphs.model([graphs.node("Nonsense", ["zeros"], "prob")], []))
+    graphs.write_config(model, "model")
+    name(model, "1")
+    with LocalStack(
+        tmp_path_factory.mktemp("triton"), repository=model.parent, services=("triton",)
+    ) as stack:
+        yield stack
+
+
+def name(model: Path, *names: str, trusted_one: str = "") -> None:
+    """Have the policy name versions."""
+    config = model / CONFIG_FILE
+    config.write_text(with_versions(config.read_text(), names, trusted_one))
+
+
+def with_newest(model: Path) -> None:
+    """Have the policy be that of the models that come with dehusk, by which Triton serves the newest version."""
+    for version in ("2", "3"):
+        shutil.rmtree(model / version)
+    graphs.write_config(model, "model")
+
+
+def nothing(_model: Path) -> None: ...
+
+
+ONE = promote(first_state("1", "me"), "1", "me")
+TWO = promote(ONE, "2", "me")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, what is there before, its exit status, and how often it writes."""
+
+    words: tuple[str, ...]
+    writes: int
+    prepare: Callable[[Path], None] = nothing
+    states: Sequence[Rollout] = ()
+    status: int = 0
+
+
+CASES = {
+    "canary": Case(("canary", "model/2", "--share", "0.5"), 1, states=[ONE]),
+    "canary of a broken version": Case(("canary", "model/3", "--share", "1"), 0, states=[ONE], status=1),
+    "promote": Case(("promote", "model/2"), 2, states=[ONE]),
+    "rollback": Case(
+        ("rollback", "model"), 1, lambda model: name(model, "1", "2", trusted_one="2"), states=[ONE, TWO]
+    ),
+    "add": Case(("add", "NEW", "--model", "model", "--load", "--no-verify"), 3, with_newest),
+    "remove": Case(("remove", "model/2"), 2),
+}
+
+
+class Stage:
+    """A repository that is put back, and commands on it that are killed or not."""
+
+    def __init__(self, triton: LocalStack, kafka: KafkaSettings, place: Path) -> None:
+        self.triton, self.kafka, self.place = triton, kafka, place
+        self.repository = triton._repository
+        self.model = self.repository / "model"
+        self.new = graphs.write_version(place / "new", graphs.always(0.5))
+        shutil.copytree(self.model, place / "before")
+        self.seen: set[str] = set()
+
+    async def prepare(self, case: Case) -> str:
+        """Put the repository back, have Triton read it, and return a control topic with the states."""
+        shutil.rmtree(self.model)
+        shutil.copytree(self.place / "before", self.model, copy_function=shutil.copyfile)
+        case.prepare(self.model)
+        async with ModelServer(self.triton.addresses.triton_grpc) as server:
+            await server.load("model")
+            assert await server.ready("model") == served(self.repository, "model")
+        topic = f"test-{uuid4().hex[:12]}-control"
+        await create_topics(self.kafka, [Topic(topic, 1, 1, {"cleanup.policy": "compact"})])
+        for state in case.states:
+            await change_state(ControlTopic(self.kafka, topic), Scope("model", "dehusk"), state)
+        return topic
+
+    async def run(self, words: Sequence[str], topic: str, writes: int) -> int:
+        """Return the exit status of a command, which is killed after a number of writes."""
+        places = ("--triton", self.triton.addresses.triton_grpc, "--repository", str(self.repository))
+        control = ("--brokers", self.kafka.brokers, "--control-topic", topic)
+        named = [str(self.new) if each == "NEW" else each for each in words]
+        command = [sys.executable, "-c", KILLED, str(self.repository), str(writes), "model", *named, *places]
+        process = await asyncio.create_subprocess_exec(
+            *command, "--yes", *(() if words[0] == "add" else control), stderr=asyncio.subprocess.PIPE
+        )
+        _, told = await process.communicate()
+        assert b"Traceback" not in told, told.decode()
+        assert process.returncode is not None
+        return process.returncode
+
+    async def check(self) -> None:
+        """Restart Triton, unless it was restarted with these files, and check which versions it serves."""
+        files = sorted(
+            file for file in self.model.rglob("*") if file.is_file() and "/.staging-" not in str(file)
+        )
+        state = b"".join(f"{file.relative_to(self.model)}\n".encode() + file.read_bytes() for file in files)
+        digest = hashlib.sha256(state).hexdigest()
+        if digest in self.seen:
+            return
+        self.seen.add(digest)
+        service = self.triton.services["triton"]
+        await asyncio.to_thread(service.kill)
+        await asyncio.to_thread(service.start)
+        by_policy = served(self.repository, "model")
+        async with ModelServer(self.triton.addresses.triton_grpc) as server:
+            assert await server.ready("model") == by_policy
+        assert set(by_policy) <= {"1", "2"}
+        labeler = TritonLabeler(self.triton.addresses.triton_grpc, "model")
+        (labels,) = await labeler.label([PROBE])
+        await labeler.close()
+        assert isinstance(labels, Prediction)
+        assert labels.model is not None
+        assert labels.model.version == trusted(self.repository, "model")
+
+
+@pytest.fixture(scope="module")
+def stage(triton: LocalStack, stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return Stage(triton, KafkaSettings(stack.addresses.kafka), tmp_path_factory.mktemp("stage"))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+async def test_triton_starts_again_after_each_write_of_a_command_that_is_killed(
+    stage: Stage, case: Case
+) -> None:
+    statuses = []
+    for writes in range(case.writes + 1):
+        topic = await stage.prepare(case)
+        statuses.append(await stage.run(case.words, topic, writes))
+        await stage.check()
+    assert statuses == [-signal.SIGKILL] * case.writes + [case.status]
+
+
+async def test_a_policy_that_names_a_broken_version_is_repaired_without_a_triton(stage: Stage) -> None:
+    await stage.prepare(CASES["canary"])
+    name(stage.model, "1", "3")
+    await asyncio.to_thread(stage.triton.services["triton"].kill)
+    with pytest.raises(UnavailableError, match="triton ended at its start"):
+        await asyncio.to_thread(stage.triton.services["triton"].start)
+    words = (DEHUSK, "model", "repair", "model", "--without-triton", "--yes", "--json")
+    process = await asyncio.create_subprocess_exec(
+        *words, "--repository", str(stage.repository), stdout=asyncio.subprocess.PIPE
+    )
+    told, _ = await process.communicate()
+    found = orjson.loads(told)
+    assert (process.returncode, found["kept"], found["trusted"], [*found["taken_out"]]) == (
+        0,
+        ["1"],
+        "1",
+        ["3"],
+    )
+    assert "Nonsense" in found["taken_out"]["3"]
+    await stage.check()
