@@ -1,4 +1,4 @@
-"""`dehusk model` killed after each of its writes: Triton starts again, and serves the version that is trusted."""
+"""`dehusk model` killed after each of its writes: Triton starts again, and serves the trusted version."""
 
 import asyncio
 import hashlib
@@ -55,7 +55,7 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 main()
 """
-"""A command that is killed before the write after so many, of what is no staging folder: nobody looks there."""
+"""A command that is killed after a number of writes; in staging folders, where nobody looks, none counts."""
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def name(model: Path, *names: str, trusted_one: str = "") -> None:
 
 
 def with_newest(model: Path) -> None:
-    """Have the policy be that of the models that come with dehusk, by which Triton serves the newest version."""
+    """Have the policy be that of the models of dehusk, by which Triton serves the newest version."""
     for version in ("2", "3"):
         shutil.rmtree(model / version)
     graphs.write_config(model, "model")

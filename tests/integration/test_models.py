@@ -125,6 +125,37 @@ async def test_a_verification_that_is_interrupted_unloads_its_model(
         assert await temporary(server) == []
 
 
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (
+            'model_warmup { name: "w" batch_size: 1 inputs { key: "ids" value { VALUE } } }',
+            "missing required input",
+        ),
+        ("instance_group { kind: KIND_GPU gpus: [ 99 ] }", "gpu"),
+        ('parameters { key: "intra_op_thread_count" value: { string_value: "many" } }', "many"),
+    ],
+    ids=["model_warmup", "instance_group", "parameters"],
+)
+async def test_a_configuration_is_loaded_as_it_would_be_served(
+    triton: LocalStack, tmp_path: Path, more: str, says: str
+) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    graphs.write_config(place, "model")
+    config = (
+        (place / "config.pbtxt").read_text().replace("instance_group [ { kind: KIND_AUTO count: 1 } ]", "")
+    )
+    value = 'data_type: TYPE_UINT32 dims: 3 input_data_file: "ids"'
+    (place / "config.pbtxt").write_text(f"{config}\n{more.replace('VALUE', value)}\n")
+    (place / "warmup").mkdir()
+    (place / "warmup" / "ids").write_bytes(bytes(12))
+    async with ModelServer(triton.addresses.triton_grpc) as server:
+        with pytest.raises(FaultError) as raised:
+            await check_on_triton(find_candidate(place), server, "model")
+        assert (raised.value.fault, says in raised.value.message.lower()) == (Fault.NOT_LOADED, True)
+        assert await temporary(server) == []
+
+
 async def test_two_versions_are_served_at_once_and_after_a_restart(
     triton: LocalStack, repository: Path
 ) -> None:

@@ -389,14 +389,13 @@ async def _change(
         workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
     print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
     if is_back and situation.state and not options.without_triton:
-        is_used = workers is None and bool(situation.workers)
-        await _withdraw(options, topic, situation.state, state, is_used=is_used)
+        await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
 
 
 async def _withdraw(
     options: RolloutOptions, topic: ControlTopic, before: Rollout, state: Rollout, *, is_used: bool
 ) -> None:
-    """Take what a rollback has left out of the policy and of Triton; say what fails."""
+    """Take what a rollback has left out of the policy and, where no worker does, of Triton."""
     scope, revision, seconds = options.scope, state.revision, _SERVE_SECONDS
     try:
         async with (

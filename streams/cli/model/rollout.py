@@ -167,7 +167,7 @@ def rollback_command(*, options: RolloutOptions, reason: str | None) -> None:
 
     Where a canary or a shadow is tried, it ends, and the version that serves stays; a second rollback goes
     back to the one before that. The version that is left goes out of the version policy and, once workers
-    follow (--wait), out of Triton; if that fails, it is said, and the rollback holds. Where workers have just
+    follow, out of Triton; if that fails, it is said, and the rollback holds. Where workers have just
     taken a version back, it is refused, as the version that serves then is not the one to leave.
     """
     from dehusk.streams.cli.model.model_actions import change

@@ -16,6 +16,8 @@ from dehusk.streams.availability import Dependency, describe_unavailable
 from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
 from dehusk.streams.kafka.rights import Operation
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.models.serving import Moved, unload
 from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state, write
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
@@ -26,6 +28,7 @@ from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 from dehusk.streams.worker.rollout.stepping import Stepping
+from dehusk.streams.worker.rollout.unloading import Unloading
 from dehusk.streams.worker.rollout.webhook import GoneWorkers, Webhook, taken_back
 from dehusk.streams.worker.steps.labeling import OpenLabeler, open_labeling
 from dehusk.streams.worker_settings import WorkerSettings
@@ -125,6 +128,8 @@ async def open_rollout(
         stepping = Stepping(reader, change, worker)
         comparing = [each.run for each in observations.comparing.values()]
         loops = [steering.run, reporting.run, stepping.run, *comparing]
+        if settings.labeler == "triton":
+            loops.append(Unloading(reader, worker, partial(_unload, settings)).run)
         if webhook is not None:
             gone = GoneWorkers(reader, worker, partial(_remove_report, control), webhook.send)
             loops += [webhook.run, gone.run]
@@ -140,6 +145,12 @@ async def open_rollout(
             lambda: [*steering.notes(), *describe_unavailable(beside)],
             reader.view,
         )
+
+
+async def _unload(settings: WorkerSettings, gone: set[str], moved: Moved) -> None:
+    """Have Triton unload versions that nobody labels with, and move its trusted version."""
+    async with ModelServer(settings.triton.address) as server:
+        await unload(server, settings.triton.model, gone, moved)
 
 
 def _tell(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:

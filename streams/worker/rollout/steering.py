@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import datetime
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
@@ -23,6 +24,7 @@ from dehusk.schemas.rollout import (
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.rollout.control import Control, ControlKey
+from dehusk.streams.rollout.situation import check_unused
 from dehusk.streams.rollout.transitions import describe_versions, without_version
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
 from dehusk.streams.rollout.view import RolloutView, view
@@ -70,6 +72,18 @@ class StateReader:
     def live_reports(self) -> list[WorkerReport]:
         """Return the reports of the group's live workers, by name."""
         return self._control.live_reports(self.scope)
+
+    def is_free(self, version: str) -> bool:
+        """Return True if no state of any group needs a version, and no live worker labels with it."""
+        try:
+            check_unused(self._control, self.scope.model, version)
+        except ConfigurationError:
+            return False
+        return True
+
+    def is_claimed(self, now: datetime) -> bool:
+        """Return True if a command has versions of the model served."""
+        return self._control.claim_on(self.scope.model, now) is not None
 
     def last_reports(self) -> dict[str, int]:
         """Return the times of the last reports of the group's workers, in milliseconds since 1970."""

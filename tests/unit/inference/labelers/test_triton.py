@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
+from dehusk.inference.labelers import triton as module
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, TOKENS
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, TOKENS, TRUSTED_KEY
 from dehusk.inference.labelers.triton import CONCURRENT_REQUESTS, TritonLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
@@ -25,6 +26,8 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.signature = TOKENS.declared
         self.tensors = [("ids", "UINT32"), ("block_len", "UINT16")], [("prob", "FP32")]
         self.versions = []
+        self.trusted = ""
+        self.gone = ""
         self.status = None
         self.running = self.most_running = 0
 
@@ -40,6 +43,8 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):
     async def ModelConfig(self, request, context):  # noqa: N802 the protocol's name
         response = service_pb2.ModelConfigResponse()
         response.config.parameters[SIGNATURE_KEY].string_value = self.signature
+        if self.trusted:
+            response.config.parameters[TRUSTED_KEY].string_value = self.trusted
         return response
 
     async def ModelInfer(self, request, context):  # noqa: N802 the protocol's name
@@ -49,7 +54,9 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.running -= 1
         if self.status is not None:
             await context.abort(self.status, "on purpose")
-        version = self.versions.pop(0) if self.versions else "10"
+        if request.model_version == self.gone != "":
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "version is not at ready state")
+        version = self.versions.pop(0) if self.versions else request.model_version
         response = service_pb2.ModelInferResponse(model_name="boilernet", model_version=version)
         name, kind = self.tensors[1][0]
         answer = self.answer(request.inputs[1].shape[1])
@@ -110,6 +117,32 @@ async def test_a_page_whose_windows_met_different_versions_is_labeled_again(labe
     (labels,) = await labeler.label([page(WINDOW_BLOCKS + 1)])
     assert labels.model == ModelVersion("boilernet", "10")
     assert len(labels.probabilities) == WINDOW_BLOCKS + 1
+
+
+async def test_without_a_version_the_trusted_one_labels_and_is_followed(labeler, server, monkeypatch):
+    async def labeling():
+        (labels,) = await labeler.label([page(1)])
+        return labels.model.version
+
+    server.trusted = "2"
+    assert await labeling() == "2"
+    server.trusted = "10"
+    assert await labeling() == "2"
+    monkeypatch.setattr(module, "FOLLOW_SECONDS", 0.0)
+    assert await labeling() == "10"
+    server.trusted = "11"
+    assert await labeling() == "10"
+
+
+async def test_a_trusted_version_that_is_unloaded_is_left_at_once(labeler, server):
+    server.trusted = "2"
+    await labeler.label([page(1)])
+    server.gone, server.trusted = "2", "10"
+    answers = await labeler.label([page(1)] * 3)
+    assert {labels.model.version for labels in answers} == {"10"}
+    server.gone = "10"
+    with pytest.raises(UnavailableError, match="not at ready state"):
+        await labeler.label([page(1)])
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, served, trusted
 from dehusk.inference.labelers.triton_client import ServedVersion
 from dehusk.inference.labelers.version_policy import names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Part
 from dehusk.streams.models.model_config import read_config
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import to_serve
+from dehusk.streams.models.serving import Moved, to_serve, withdraw
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from tests.unit.streams.models import graphs
 
@@ -93,6 +93,36 @@ async def test_without_a_triton_the_way_without_is_named(tmp_path: Path) -> None
     async with ModelServer("127.0.0.1:1") as server:
         with pytest.raises(UnavailableError, match="--without-triton"):
             await to_serve(server, repository(tmp_path, "7", "8"), "m", CANARY)
+
+
+def policy(place: Path) -> tuple[list[str], str]:
+    return served(place, "m"), trusted(place, "m")
+
+
+@pytest.mark.parametrize(
+    ("named", "trusted_one", "after"),
+    [
+        (("7", "8"), "8", (["7"], "7")),
+        (("7", "8"), "7", (["7"], "7")),
+        (("6", "7", "8"), "6", (["6", "7"], "6")),
+        (("8",), "8", (["8"], "8")),
+        (("6", "8"), "8", (["6"], "6")),
+    ],
+)
+def test_what_a_rollback_leaves_goes_out_of_the_policy(
+    tmp_path: Path, named: tuple[str, ...], trusted_one: str, after: tuple[list[str], str]
+) -> None:
+    place = repository(tmp_path, "6", "7", "8")
+    name(place, *named, trusted=trusted_one)
+    withdraw(place, "m", {"8"}, Moved("8", "7"))
+    assert policy(place) == after
+
+
+def test_a_policy_that_names_no_versions_stays_as_it_is(tmp_path: Path) -> None:
+    place = repository(tmp_path, "7", "8")
+    before = (place / "m" / "config.pbtxt").read_text()
+    withdraw(place, "m", {"8"}, Moved("8", "7"))
+    assert (place / "m" / "config.pbtxt").read_text() == before
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.verification import check_in_process
 from tests.unit.streams.models import graphs
 
+WARMUP = 'model_warmup { name: "w" inputs { key: "x" value { dims: 1 input_data_file: "ids" } } }'
+
 
 async def fault(place: Path, seconds: float = 30) -> FaultError:
     with pytest.raises(FaultError) as raised:
@@ -127,6 +129,15 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
         ("tokens 2", "tokens 3", "the signature 'tokens 3"),
         ("max_batch_size: 16", "max_batch_size: 0", "no max_batch_size"),
         ('name: "new"', 'default_model_filename: "../other.onnx"', "'../other.onnx'"),
+        ('name: "new"', 'cc_model_filenames { key: "9.0" value: "other.onnx" }', "`cc_model_filenames`"),
+        ('name: "new"', 'model_operations { op_library_filename: "ops.so" }', "`model_operations`"),
+        (
+            'name: "new"',
+            'model_repository_agents { agents { name: "checksum" } }',
+            "`model_repository_agents`",
+        ),
+        ('name: "new"', 'runtime: "other.so"', "`runtime`"),
+        ('name: "new"', WARMUP.replace("ids", "../ids"), "the file '../ids'"),
     ],
 )
 async def test_a_configuration_that_does_not_fit(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -138,6 +149,18 @@ async def test_a_configuration_that_does_not_fit(tmp_path: Path, old: str, new: 
     found = await fault(place)
     assert found.fault is Fault.WRONG_CONFIG
     assert says in found.message
+
+
+async def test_a_warm_up_that_names_a_missing_file_is_not_to_be_served(tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    graphs.write_config(place, "new")
+    with (place / "config.pbtxt").open("a") as config:
+        config.write(WARMUP)
+    found = await fault(place)
+    assert (found.fault, "warmup/ids is missing" in found.message) == (Fault.MISSING_FILE, True)
+    (place / "warmup").mkdir()
+    (place / "warmup" / "ids").write_bytes(bytes(12))
+    await check_in_process(find_candidate(place), tmp_path, "none", seconds=30)
 
 
 async def test_a_model_file_is_checked_with_the_answers_beside_it(tmp_path: Path) -> None:

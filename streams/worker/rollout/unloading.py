@@ -1,0 +1,84 @@
+"""Versions that a roll-out has left, which one worker has Triton unload once nobody labels with them."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.rollout import Rollout
+from dehusk.streams.models.serving import Moved
+from dehusk.streams.worker.rollout.steering import RETRY_SECONDS, StateReader
+
+QUIET_SECONDS = 10.0
+"""Time for which all workers have to follow a state before versions are unloaded; begun batches end in it."""
+_CHECK_SECONDS = 1.0
+_log = logging.getLogger(__name__)
+Unload = Callable[[set[str], Moved], Awaitable[None]]
+"""Has Triton unload versions, and move its trusted version, as `unload`."""
+
+
+class Unloading:
+    """Loop that follows the states of a roll-out; that of the group's first worker has versions unloaded."""
+
+    def __init__(self, reader: StateReader, worker: str, unload: Unload) -> None:
+        self._reader = reader
+        self._worker = worker
+        self._unload = unload
+        self._state = reader.state
+        self._served = self._state.serving if self._state else ""
+        """Version that served when Triton was last told."""
+        self._left: set[str] = set()
+        self._due = 0.0
+
+    async def run(self) -> None:
+        """Have versions unloaded that are left, until cancelled."""
+        while True:
+            await asyncio.sleep(_CHECK_SECONDS)
+            await self.look(asyncio.get_running_loop().time())
+
+    async def look(self, now: float) -> None:
+        """Note what the state has left, and have it unloaded if that is due at a time in seconds."""
+        if self._note() or not self._is_followed():
+            self._due = now + QUIET_SECONDS
+        elif now >= self._due and not await self._act():
+            self._due = now + RETRY_SECONDS
+
+    def _note(self) -> bool:
+        """Note what a new state has left; return True if there is one."""
+        before, self._state = self._state, self._reader.state
+        if self._state is None or self._state == before:
+            return False
+        self._served = self._served or self._state.serving
+        self._left = (self._left | set(before.versions if before else ())) - self._state.kept
+        return True
+
+    def _is_followed(self) -> bool:
+        """Return True if all live workers of the group follow the state, and this one is the first."""
+        reports, state = self._reader.live_reports(), self._state
+        if state is None or not reports or reports[0].worker != self._worker:
+            return False
+        return all(each.revision >= state.revision for each in reports)
+
+    async def _act(self) -> bool:
+        """Have Triton told, if there is something to tell; return False if it is to be tried again."""
+        state = self._state
+        if state is None or not (self._left or self._served != state.serving):
+            return True
+        if self._reader.is_claimed(datetime.now(UTC)):
+            return False
+        gone = {each for each in self._left if self._reader.is_free(each)}
+        try:
+            await self._unload(gone, Moved(self._served, state.serving))
+        except UnavailableError as error:
+            _log.warning("Triton does not unload what the roll-out has left: %s", error)
+            return False
+        except ConfigurationError as error:
+            _log.warning("Triton refuses to unload what the roll-out has left: %s", error)
+        self._told(state, gone)
+        return True
+
+    def _told(self, state: Rollout, gone: set[str]) -> None:
+        if gone:
+            _log.info("Triton was told to unload version %s", ", ".join(sorted(gone, key=int)))
+        self._left, self._served = set(), state.serving

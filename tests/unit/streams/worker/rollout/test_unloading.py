@@ -1,0 +1,111 @@
+"""Versions that a roll-out has left, which one worker has Triton unload."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.schemas.rollout import Change, Claim, Part, Rollout, Scope, WorkerReport
+from dehusk.streams.models.serving import Moved
+from dehusk.streams.rollout.control import ControlKey
+from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.worker.rollout.steering import RETRY_SECONDS, StateReader
+from dehusk.streams.worker.rollout.unloading import QUIET_SECONDS, Unloading
+
+SCOPE, OTHER = Scope("m", "group"), Scope("m", "other")
+CANARY = with_canary(promote(first_state("7", "me"), "7", "me"), Part("8", 0.1), "me")
+ENDED = roll_back(CANARY, "me", "bad")
+LATER = QUIET_SECONDS + 1
+
+
+class Group:
+    """Two workers that follow a canary, and what Triton is told by each."""
+
+    def __init__(self) -> None:
+        self.reader = StateReader(KafkaSettings(), "control", SCOPE)
+        self.told: list[tuple[set[str], Moved]] = []
+        self.refusal: Exception | None = None
+        self.change(CANARY)
+        self.first, self.second = (Unloading(self.reader, name, self.unload) for name in ("a", "b"))
+
+    def tell(self, key: ControlKey, value: bytes) -> None:
+        self.reader.following._handle(Message(key.encode(), value), int(1000 * time.time()))
+
+    def change(self, state: Rollout, *followers: str) -> None:
+        self.tell(ControlKey(SCOPE), state.encode())
+        for name in followers or ("a", "b"):
+            report = WorkerReport(name, state.revision, state.serving, state.canary and state.canary.version)
+            self.tell(ControlKey(SCOPE, name), report.encode())
+
+    async def unload(self, gone: set[str], moved: Moved) -> None:
+        self.told.append((gone, moved))
+        if self.refusal is not None:
+            raise self.refusal
+
+    async def look(self, *times: float) -> None:
+        for each in times:
+            await self.first.look(each)
+            await self.second.look(each)
+
+
+@pytest.fixture
+def group() -> Group:
+    return Group()
+
+
+async def test_what_is_left_is_unloaded_once_by_the_first_worker_after_a_while(group: Group) -> None:
+    await group.look(0, 2 * LATER)
+    group.change(ENDED)
+    await group.look(3 * LATER, 3 * LATER + 1)
+    assert group.told == []
+    await group.look(4 * LATER, 5 * LATER)
+    assert group.told == [({"8"}, Moved("7", "7"))]
+
+
+async def test_nothing_is_unloaded_before_all_workers_follow(group: Group) -> None:
+    group.change(ENDED, "a")
+    await group.look(0, LATER, 2 * LATER)
+    assert group.told == []
+    group.change(ENDED)
+    await group.look(3 * LATER, 4 * LATER)
+    assert len(group.told) == 1
+
+
+async def test_the_trusted_version_moves_with_the_one_that_serves(group: Group) -> None:
+    promoted = promote(CANARY, "8", "me")
+    group.change(promoted)
+    await group.look(0, LATER)
+    group.change(roll_back(promoted, "me", "bad"))
+    await group.look(2 * LATER, 3 * LATER)
+    assert group.told == [(set(), Moved("7", "8")), ({"8"}, Moved("8", "7"))]
+
+
+async def test_what_another_group_needs_stays(group: Group) -> None:
+    group.tell(ControlKey(OTHER), CANARY.encode())
+    group.change(ENDED)
+    await group.look(0, LATER)
+    assert group.told == [(set(), Moved("7", "7"))]
+
+
+async def test_while_a_command_has_versions_served_nothing_is_unloaded(group: Group) -> None:
+    now = datetime.now(UTC)
+    claim = Claim(Change(now, "ada", "version 9"), now + timedelta(hours=1))
+    group.tell(ControlKey(OTHER, claim="one"), claim.encode())
+    group.change(ENDED)
+    await group.look(0, LATER)
+    assert group.told == []
+
+
+async def test_a_triton_that_does_not_answer_is_asked_again_and_one_that_refuses_is_not(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
+    group.refusal = UnavailableError("away")
+    group.change(ENDED)
+    await group.look(0, LATER, LATER + 1)
+    assert (len(group.told), "does not unload what the roll-out has left: away" in caplog.text) == (1, True)
+    group.refusal = ConfigurationError("no")
+    await group.look(LATER + RETRY_SECONDS + 1, 9 * LATER)
+    assert (len(group.told), "refuses to unload what the roll-out has left: no" in caplog.text) == (2, True)
