@@ -25,6 +25,8 @@ class Needs:
     versions: frozenset[str] = frozenset()
     serving: str = ""
     """Version that serves in the group that was asked about; empty where it has no state."""
+    servings: frozenset[str] = frozenset()
+    """Versions that serve in any group."""
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ async def plan_repair(
             f"no version of {model!r} in {repository} is to be served: {repair.taken_out}"
         )
     before = trusted(repository, model)
-    is_lost = before not in repair.kept
+    is_lost = before not in (needs.servings or repair.kept) or before not in repair.kept
     repair.trusted = (
         (needs.serving if needs.serving in repair.kept else repair.kept[-1]) if is_lost else before
     )

@@ -192,8 +192,8 @@ def repair_command(*, name: str, sources: Sources, group: str, yes: bool, as_jso
 
     What Triton serves stays. What the policy names beside that is verified, and taken out if it is not to be
     served, so that Triton starts again. With --control-topic, what no roll-out needs goes as well: versions
-    that were taken back, and what commands that were killed have left. If the trusted version goes, the one
-    that serves in the group takes its place. No version is deleted.
+    that were taken back, and what commands that were killed have left. If the trusted version goes, or serves
+    in no group any more, the one that serves in the group takes its place. No version is deleted.
     """
     from dehusk.streams.cli.model.model_actions import repair
 

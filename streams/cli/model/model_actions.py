@@ -293,7 +293,9 @@ async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
             topic = ControlTopic(sources.kafka, sources.control_topic)
             control = await read_existing(topic)
             state = control.states.get(scope)
-            needs = Needs(frozenset(pinned_versions(control, model)), state.serving if state else "")
+            servings = frozenset(each.serving for key, each in control.states.items() if key.model == model)
+            serving = state.serving if state else ""
+            needs = Needs(frozenset(pinned_versions(control, model)), serving, servings)
             change = Change(datetime.now(UTC), _user(), "repair of the policy")
             revision = state.revision if state else 0
             await stack.enter_async_context(claimed(topic, scope, revision, change, _SERVE_SECONDS))

@@ -1,5 +1,6 @@
 """Repair of a policy by the disk alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.unit.streams.models import graphs
 BROKEN = {"3", "9"}
 After = tuple[list[str], str, dict[str, str]]
 """Versions that are kept, the trusted one, and those that are taken out."""
-ROLLED_OUT = Needs(frozenset({"1", "2"}), "2")
+ROLLED_OUT = Needs(frozenset({"1", "2"}), "2", frozenset({"2"}))
 
 
 async def check(candidate: Candidate) -> None:
@@ -46,7 +47,8 @@ def name(repository: Path, *versions: str, trusted_one: str = "") -> None:
         (("1", "2", "3"), "3", Needs(), (["1", "2"], "2", {"3": "not-loaded"})),
         (("3", "9"), "9", Needs(), (["2"], "2", {"3": "not-loaded", "9": "not-loaded"})),
         (("1", "2"), "1", Needs(frozenset({"1"}), "1"), (["1"], "1", {"2": "no roll-out"})),
-        (("1",), "1", ROLLED_OUT, (["1", "2"], "1", {})),
+        (("1",), "1", ROLLED_OUT, (["1", "2"], "2", {})),
+        (("1",), "1", replace(ROLLED_OUT, servings=frozenset({"1", "2"})), (["1", "2"], "1", {})),
         (("1", "2", "3"), "3", ROLLED_OUT, (["1", "2"], "2", {"3": "no roll-out"})),
         (("1", "2"), "2", Needs(frozenset({"1"})), (["1", "2"], "2", {})),
     ],
@@ -59,7 +61,7 @@ async def test_what_does_not_serve_or_is_not_needed_goes_out_of_the_policy(
     repair = await plan_repair(repository, "model", needs, None, check)
     assert (repair.kept, repair.trusted) == (kept, trusted_after)
     assert {version: why[: len(taken_out[version])] for version, why in repair.taken_out.items()} == taken_out
-    assert repair.is_needed == ([*named] != kept)
+    assert repair.is_needed == (([*named], trusted_one) != (kept, trusted_after))
     await repair_policy(repair, repository, "model", None)
     assert (served(repository, "model"), trusted(repository, "model")) == (kept, trusted_after)
     assert not (await plan_repair(repository, "model", needs, None, check)).is_needed
