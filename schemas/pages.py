@@ -310,6 +310,9 @@ class EncodedPage:
     headings: npt.NDArray[np.bool_] | None = field(default=None, kw_only=True)
     """Shape [T]: True for headings, as `StructureTensors.heading` has them; None if only texts and paths are
     known."""
+    link_lists: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
+    """Shape [2, L]: first block, and the one after the last, of each list of links alone that follows a block
+    in the same element; None where there is none."""
     title_parts: npt.NDArray[np.uint64] | None = field(default=None, kw_only=True)
     """Shape [P]: 64-bit hashes of the parts of the page's title, the keys of their frequencies."""
     web2text: Web2TextTensors | None = field(default=None, kw_only=True)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dehusk.inference.encoding.boilerpipe import boilerpipe_shares
 from dehusk.inference.encoding.declutter import declutter_shares
+from dehusk.inference.encoding.link_lists import link_lists
 from dehusk.inference.encoding.web2text.encoding import encode_web2text
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.metadata.titles import title_keys
@@ -92,6 +93,7 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         repeat=_repeats(page, blocks, tensors),
         structure=tensors,
         structures=_structures(page),
+        link_lists=link_lists(page.texts, page.paths, page.linked, page.hidden),
         title_parts=title_keys(page.title),
         alike=None if tensors is None else tensors.alike,
         headings=None if tensors is None else tensors.heading == np.arange(1, len(page) + 1),

@@ -22,6 +22,8 @@ class Reason(StrEnum):
     """Content: a comment of a page of nothing but comments."""
     HEADING = "heading"
     """Content: a heading below the least probability, between blocks of content."""
+    LIST = "list"
+    """Content: one of a list of links below the least probability, between blocks of content."""
     INCLUDED = "included"
     """A comment that is part of the text by `Comments.INCLUDE`."""
     COMMENT = "comment"
@@ -65,6 +67,7 @@ def explain(
     rules = _rules(
         choice,
         is_comment=is_comment,
+        is_heading=np.zeros_like(is_comment) if page.headings is None else page.headings,
         dropped=page.hidden & options.drop_hidden,
         is_copy=copies >= 0,
         likely=likely,
@@ -85,6 +88,7 @@ def _rules(
     choice: Choice,
     *,
     is_comment: Bools,
+    is_heading: Bools,
     dropped: Bools,
     is_copy: Bools,
     likely: npt.NDArray[np.float64] | npt.NDArray[np.float32],
@@ -95,7 +99,8 @@ def _rules(
     return [
         (choice.content & choice.comment, Reason.INCLUDED),
         (choice.content & is_comment, Reason.THREAD),
-        (choice.content & (likely < (least or 0)), Reason.HEADING),
+        (choice.content & is_heading & (likely < (least or 0)), Reason.HEADING),
+        (choice.content & (likely < (least or 0)), Reason.LIST),
         (choice.content, Reason.LIKELY),
         (choice.comment, Reason.COMMENT),
         (dropped, Reason.HIDDEN),

@@ -38,6 +38,8 @@ _BETTER_COPY = 0.25
 """Probability from which the first copy of a repeated run is kept, however likely a later one is."""
 MIN_PROBABILITY_OF_HEADING = 0.1
 """Probability from which a heading between blocks of content goes with them."""
+MIN_PROBABILITY_OF_LIST = 0.1
+"""Mean probability of the words of a list of links from which it does."""
 _MIN_LEFT = 0.1
 """Share of the words of a page's content that a correction leaves, unless it finds likely content."""
 
@@ -258,6 +260,8 @@ def _chosen(
             page.repeat,
             MIN_PROBABILITY_OF_HEADING,
         )
+    if page.link_lists is not None:
+        content |= _lists_within(page.link_lists, content, likely, page) & ~is_comment
     if options.drop_hidden:
         content &= ~page.hidden
         is_comment &= ~page.hidden
@@ -265,6 +269,20 @@ def _chosen(
         content |= is_comment
     none = np.zeros_like(content)
     return Choice(probabilities, content, is_comment, dropped=none, saved=none, expected_f1=expected_f1)
+
+
+def _lists_within(
+    lists: npt.NDArray[np.int32], content: Bools, probabilities: Probabilities, page: EncodedPage
+) -> Bools:
+    """Return True for the blocks of lists of links that go with the content around them, shape [T]."""
+    found = np.zeros_like(content)
+    for first, end in lists.T.tolist():
+        if end == len(content) or not (content[first - 1] and content[end]):
+            continue
+        words = page.words[first:end]
+        if (probabilities[first:end] * words).sum() >= MIN_PROBABILITY_OF_LIST * max(1, words.sum()):
+            found[first:end] = page.repeat[first:end] < 0
+    return found
 
 
 def _expected_f1(probabilities: Probabilities, words: npt.NDArray[np.uint32], content: Bools) -> float | None:

@@ -113,6 +113,7 @@ _SENTENCES = {
     Reason.INCLUDED: "A user comment, part of the text as --comments include asks.",
     Reason.COMMENT: "A user comment: likely to be one, and not likely to be content.",
     Reason.HEADING: "Content: a heading that does not reach {least}, between blocks that are content.",
+    Reason.LIST: "Content: in a list of links that does not reach {least}, between blocks that are content.",
     Reason.UNLIKELY: "Left out: it does not reach {least}, from which on this page's blocks are content.",
     Reason.REPEAT: "Left out: it repeats what block {copy} says, which is kept.",
     Reason.HIDDEN: "Left out: the page hides it at first, and --hidden-text drop asks for it.",
@@ -121,6 +122,7 @@ _SENTENCES = {
 _KINDS = {
     Reason.LIKELY: "content",
     Reason.HEADING: "content",
+    Reason.LIST: "content",
     Reason.THREAD: "content",
     Reason.INCLUDED: "comment",
     Reason.COMMENT: "comment",

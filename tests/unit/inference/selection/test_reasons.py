@@ -13,7 +13,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 
-CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.HEADING, Reason.INCLUDED}
+CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.HEADING, Reason.LIST, Reason.INCLUDED}
 TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 BLOCKS = st.lists(
     st.tuples(TENTHS, TENTHS, st.integers(0, 60), st.booleans(), st.integers(0, 20)), max_size=14
@@ -57,6 +57,8 @@ def test_the_reasons_agree_with_the_choice(
     repeat = [number if number < block else -1 for block, number in enumerate(numbers)]
     page, labels = page_of(words, hidden, repeat), labels_of(likely, of_comments)
     page = replace(page, headings=np.array([number % 3 == 0 for number in numbers], np.bool_))
+    if len(numbers) > 3:
+        page = replace(page, link_lists=np.array([[1 + numbers[0] % 2], [3]], np.int32))
     choice = choose(page, labels, options)
     found: Explanation = explain(page, labels, options)
     assert [reason in CONTENT for reason in found.reasons] == choice.content.tolist()
@@ -133,6 +135,33 @@ def test_a_heading_goes_with_the_content_around_it(
     words = [3 if each == "h" else 60 for each in headings]
     page = replace(page_of(words), headings=np.array([each == "h" for each in headings], np.bool_))
     assert explained(page, labels_of(likely)) == reasons
+
+
+@pytest.mark.parametrize(
+    ("likely", "reasons"),
+    [
+        ([0.9, 0.2, 0.1, 0.9], ["likely", "list", "list", "likely"]),
+        ([0.9, 0.19, 0.02, 0.9], ["likely", "list", "list", "likely"]),
+        ([0.9, 0.1, 0.05, 0.9], ["likely", "unlikely", "unlikely", "likely"]),
+        ([0.9, 0.9, 0.05, 0.9], ["likely", "likely", "list", "likely"]),
+        ([0.2, 0.2, 0.2, 0.9], ["unlikely", "unlikely", "unlikely", "likely"]),
+        ([0.9, 0.2, 0.2, 0.2], ["likely", "unlikely", "unlikely", "unlikely"]),
+        ([0.9, 0.2, 0.2], ["likely", "unlikely", "unlikely"]),
+    ],
+)
+def test_a_list_of_links_goes_with_the_content_around_it(likely: list[float], reasons: list[str]) -> None:
+    words = [60, 3, 3, 60][: len(likely)]
+    page = replace(page_of(words), link_lists=np.array([[1], [3]], np.int32))
+    assert explained(page, labels_of(likely)) == reasons
+
+
+def test_copies_and_comments_in_a_list_of_links_do_not() -> None:
+    lists = np.array([[1], [3]], np.int32)
+    copy = replace(page_of([60, 3, 3, 60], repeat=[-1, -1, 0, -1]), link_lists=lists)
+    assert choose(copy, labels_of([0.9, 0.2, 0.2, 0.9])).content.tolist() == [True, True, False, True]
+    page = replace(page_of([60, 3, 3, 60]), link_lists=lists)
+    labels = labels_of([0.9, 0.2, 0.2, 0.9], [0, 0, 0.9, 0])
+    assert explained(page, labels) == ["likely", "list", "comment", "likely"]
 
 
 def test_a_hidden_heading_and_a_copy_of_one_go_with_nothing() -> None:
