@@ -1,5 +1,6 @@
 """Labels that people gave to the blocks of a page, and their comparison with a page at hand."""
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ Label = Annotated[int, Meta(ge=0, le=1)] | None
 """1 for content, 0 for boilerplate, None where unlabeled."""
 _Name = Annotated[str, Meta(min_length=1)]
 _DIGEST_BYTES = 16
+_TEXT_BYTES = 4
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
@@ -46,6 +48,8 @@ class PageLabels(PickledByFields):
     """T labels, in the order of `SegmentedPage`."""
     labeled_at: Annotated[datetime, Meta(tz=True)]
     """Time of the last of them."""
+    text_hashes: tuple[str, ...] = ()
+    """`text_hash` of each block, by which labels carry over; empty in lines of earlier versions."""
 
     @property
     def is_complete(self) -> bool:
@@ -64,6 +68,22 @@ class PageLabels(PickledByFields):
         if len(texts) != len(self.labels) or blocks_hash(texts) != self.blocks_hash:
             return Misfit.OTHER_BLOCKS
         return None if self.is_complete else Misfit.HALF_LABELED
+
+    def carried_to(self, texts: Sequence[str]) -> tuple[Label, ...]:
+        """Return the labels of blocks of the same texts, in another version of the page; None for others.
+
+        The n-th block of a text has the label of the n-th one that was labeled.
+        """
+        labels: defaultdict[str, deque[Label]] = defaultdict(deque)
+        for text, label in zip(self.text_hashes, self.labels, strict=False):
+            labels[text].append(label)
+        waiting = (labels.get(text_hash(text)) for text in texts)
+        return tuple(left.popleft() if left else None for left in waiting)
+
+
+def text_hash(text: str) -> str:
+    """Return the BLAKE2b-32 of a block's text, in hexadecimal digits."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_TEXT_BYTES).hexdigest()
 
 
 def html_hash(html: bytes) -> str:

@@ -11,7 +11,7 @@ const FILTERS = {
 };
 const DOUBT_FROM = 0.1, DOUBT_TO = 0.9, NAMED_TITLE = 70, NAMED = 120, LONG_TEXT = 120;
 const FAR = 1e7, DOT = 2; // pixels of a margin around all pages, and those that a text cut off may have left
-const STROKE_FROM = 5, EDGE = 24, SAVE_AFTER = 150, SUGGEST_AFTER = 100, RETRY_AFTER = 3000;
+const STROKE_FROM = 5, EDGE = 24, SAVE_AFTER = 150, SUGGEST_AFTER = 100, RETRY_AFTER = 3000, STEPS_KEPT = 200;
 
 /* The view: a page, its labels and suggestions, and the block that keys are for. */
 const work = { number: -1, page: null, labels: [], suggestions: null, current: 0, anchor: 0, brush: CONTENT,
@@ -148,6 +148,26 @@ const historyOf = (number) => {
   return histories.get(number);
 };
 
+const storedName = () => `dehusk label ${overview.file} ${overview.pages[work.number].id}`;
+
+/* Keeps the last steps of a page for a reload of the tab. */
+function storeHistory() {
+  const { done, undone } = historyOf(work.number);
+  const kept = { labels: work.labels, done: done.slice(-STEPS_KEPT), undone: undone.slice(-STEPS_KEPT) };
+  try {
+    sessionStorage.setItem(storedName(), JSON.stringify(kept));
+  } catch { // the browser keeps no more: without a history, a reload has nothing to undo
+    sessionStorage.removeItem(storedName());
+  }
+}
+
+/* Takes the steps that were kept, if they lead to the labels that the page has. */
+function restoreHistory() {
+  if (histories.has(work.number)) return;
+  const { labels, done, undone } = JSON.parse(sessionStorage.getItem(storedName()) || "{}");
+  if (labels && JSON.stringify(labels) === JSON.stringify(work.labels)) histories.set(work.number, { done, undone });
+}
+
 function mark(numbers, label) {
   change(numbers.map((number) => [number, label]));
 }
@@ -169,6 +189,7 @@ function change(pairs) {
 
 function set(pairs) {
   for (const [number, label] of pairs) work.labels[number] = label;
+  storeHistory();
   paint();
   keep();
   suggest();
@@ -639,6 +660,7 @@ function show(number, page) {
     labels: waiting ? [...waiting.labels] : [...(page.labels || [])], suggestions: page.suggestions || null,
     editable: !page.refusal && (!page.misfit || Boolean(waiting)), replaces: Boolean(waiting && waiting.replaces) });
   Object.assign(view, { painted: [], touched: new Set(), whole: -1 });
+  restoreHistory();
   setState(number, page.state);
   history.replaceState(null, "", `#${number + 1}`);
   const name = overview.pages[number].title || page.id || "(no title)";
@@ -663,7 +685,8 @@ function showTrouble(page) {
   if (page.misfit) {
     const { why, labeled, blocks, labeled_at: time } = page.misfit;
     at("misfit-text").textContent = `The file has labels ${WHY[why]}: ${labeled} of ${plural(blocks, "block")}, of ${
-      new Date(time).toLocaleString("en-GB")}. They stay until you label the page anew.`;
+      new Date(time).toLocaleString("en-GB")}. They stay until you label the page anew; then ${
+      page.carried.filter((label) => label !== NO_LABEL).length} carry over to blocks of the same text.`;
   }
   if (page.refusal) notice(`This page cannot be labeled: ${page.refusal}. N goes on to the next.`);
   else if (page.trouble) notice(`Nothing is suggested: ${page.trouble}`);
@@ -719,6 +742,7 @@ function start() {
       at("misfit").hidden = true;
       notice("");
       paint();
+      change(work.page.carried.map((label, number) => [number, label]));
     } };
   for (const [id, action] of Object.entries(clicks)) at(id).addEventListener("click", action);
   for (const each of document.querySelectorAll(".brush")) {

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +24,12 @@ from dehusk.inference.labelers.labeler import Labeler
 from dehusk.inference.selection.reasons import explain
 from dehusk.schemas.errors import DehuskError, ExtractionError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash
+from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash, text_hash
 from dehusk.schemas.pages import EncodedPage, Prediction
 from dehusk.streams.inspection.inspection import open_page
 from dehusk.streams.inspection.steps import OpenedPage
 from dehusk.streams.labeling.labels_file import LabelsFile
-from dehusk.streams.labeling.store import PageStore
+from dehusk.streams.labeling.store import Entry, PageStore
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.wording import pluralize
 
@@ -38,6 +39,8 @@ _WEIGHT = 3
 """Weight of the log-odds that labels spread; those of the labeler have 1."""
 _MIN_INITIAL = 0.05
 """Least distance of a labeler's probability from 0 and 1 once something is labeled: labels outweigh it."""
+_LABELED_ELSEWHERE = 0.95
+"""Probability of what all blocks of the same text are labeled as on other pages of the site."""
 _MIN_PROBABILITY = 1e-4
 """Least distance of any probability from 0 and 1."""
 
@@ -210,7 +213,8 @@ class Session:
                 "labels": saved.labels if saved and not misfit else [None] * len(opened),
                 "revision": _revision(saved),
                 "misfit": _description(saved, misfit) if saved and misfit else None,
-                "suggestions": _rounded(opened.initial),
+                "carried": saved.carried_to(opened.page.texts) if saved and misfit else None,
+                "suggestions": _rounded(self._informed(number, opened, opened.initial)),
                 "trouble": opened.trouble,
                 "state": self._state(number),
             }
@@ -224,7 +228,8 @@ class Session:
         opened = await self._opened(number)
         _require_length(labels, opened)
         encoded = opened.page.packed.encoded
-        return _rounded(await self._suggester.updated(encoded, opened.initial, labels))
+        updated = await self._suggester.updated(encoded, opened.initial, labels)
+        return _rounded(self._informed(number, opened, updated))
 
     async def save(
         self, number: int, labels: Sequence[Label], revision: str, *, replaces: bool
@@ -249,6 +254,7 @@ class Session:
             blocks_hash=opened.blocks_hash,
             labels=tuple(labels),
             labeled_at=datetime.now(UTC).replace(microsecond=0),
+            text_hashes=tuple(map(text_hash, opened.page.texts)),
         )
         async with self._saving:
             self._require_current(number, opened, revision, replaces=replaces)
@@ -260,6 +266,33 @@ class Session:
             "saved_at": new.labeled_at.isoformat(),
             "state": self._state(number),
         }
+
+    def _informed(
+        self, number: int, opened: _Opened, suggestions: Probabilities | None
+    ) -> Probabilities | None:
+        """Suggest for a block what all blocks of its text are labeled as on other pages of the site."""
+        if suggestions is None:
+            return None
+        known = self._labels_of_site(self._store.entries[number])
+        informed = suggestions.copy()
+        for block, text in enumerate(opened.page.texts):
+            labels = known.get(text_hash(text))
+            if labels == {1}:
+                informed[block] = max(informed[block], _LABELED_ELSEWHERE)
+            elif labels == {0}:
+                informed[block] = min(informed[block], 1 - _LABELED_ELSEWHERE)
+        return informed
+
+    def _labels_of_site(self, entry: Entry) -> dict[str, set[Label]]:
+        """Collect the labels of each text on other pages of the page's site, by the hash of the text."""
+        known: defaultdict[str, set[Label]] = defaultdict(set)
+        host = _host(entry.url)
+        for name, saved in self._file.labels.items():
+            if host and name != entry.id and _host(saved.url) == host:
+                for text, label in zip(saved.text_hashes, saved.labels, strict=False):
+                    if label is not None:
+                        known[text].add(label)
+        return known
 
     def _require_current(self, number: int, opened: _Opened, revision: str, *, replaces: bool) -> None:
         saved = self._file.labels.get(self._store.entries[number].id)
@@ -321,6 +354,14 @@ class Session:
             return await self._suggester.initial(opened.packed.encoded), None
         except DehuskError as error:
             return None, str(error)
+
+
+def _host(url: str | None) -> str | None:
+    """Return the host of a URL; None without one."""
+    try:
+        return urlsplit(url or "").hostname
+    except ValueError:
+        return None
 
 
 def _require_length(labels: Sequence[Label], page: _Opened) -> None:

@@ -354,11 +354,41 @@ async def test_labels_of_a_changed_page_stay_until_it_is_labeled_anew(
         await expect(visit.page.locator("#misfit-text")).to_contain_text(
             "labels of other HTML of this page than this: 1 of 7"
         )
+        await expect(visit.page.locator("#misfit-text")).to_contain_text("then 1 carry over")
         await visit.page.locator("#block-7").click()
         await expect(visit.page.locator("#notice")).to_contain_text("Label it anew")
         await visit.page.locator("#anew").click()
+        await expect(visit.page.locator("#block-0 .says")).to_have_text("content")
         await visit.page.locator("#block-7").click()
-        assert await saved(visit.page, labels) == [*[None] * 7, 1]
+        assert await saved(visit.page, labels) == [1, *[None] * 6, 1]
+
+
+async def test_undo_survives_a_reload(tool: Visit, labels: Path) -> None:
+    page = tool.page
+    for number in (0, 1, 2):
+        await page.locator(f"#block-{number}").click()
+    await page.keyboard.press("z")
+    await expect(page.locator("#block-2 .says")).to_contain_text("?")
+    assert await saved(page, labels) == [1, 1, *[None] * 5]
+    await page.reload()
+    await expect(page.locator("#counts")).to_contain_text("2 content")
+    for key in ("z", "z", "y", "y", "y"):
+        await page.keyboard.press(key)
+    await expect(page.locator("#redo")).to_be_disabled()
+    assert await saved(page, labels) == [1, 1, 1, *[None] * 4]
+
+
+async def test_steps_of_other_labels_are_not_undone(tool: Visit, labels: Path) -> None:
+    page = tool.page
+    await page.locator("#block-0").click()
+    assert await saved(page, labels) == [1, *[None] * 6]
+    other = await page.context.new_page()
+    await other.goto(f"{tool.address}#1")
+    await other.locator("#block-6").click()
+    assert await saved(other, labels) == [1, *[None] * 5, 1]
+    await page.reload()
+    await expect(page.locator("#counts")).to_contain_text("2 content")
+    await expect(page.locator("#undo")).to_be_disabled()
 
 
 async def test_what_is_not_saved_is_told_and_saved_later(tool: Visit, labels: Path) -> None:

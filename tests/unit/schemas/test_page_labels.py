@@ -5,7 +5,7 @@ from hashlib import blake2b
 import pytest
 
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash, html_hash
+from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash, html_hash, text_hash
 
 HTML = b"<p>one<p>two \xc3\xa4"
 LABELS = PageLabels(
@@ -42,3 +42,11 @@ def test_labels_fit_the_page_that_was_labeled_alone() -> None:
     half = replace(LABELS, labels=(1, None))
     assert half.misfit_with(html_hash(HTML), same) is Misfit.HALF_LABELED
     assert half.misfit_with(html_hash(b""), same) is Misfit.CHANGED_PAGE
+
+
+def test_labels_carry_over_to_blocks_of_the_same_texts() -> None:
+    was = ("Home", "news", "Home", "end", "new?")
+    page = replace(LABELS, labels=(0, 1, 1, 0, None), text_hashes=tuple(map(text_hash, was)))
+    assert page.carried_to(["first", "news", "Home", "Home", "Home", "new?"]) == (None, 1, 0, 1, None, None)
+    assert page.carried_to([]) == ()
+    assert LABELS.carried_to(["one"]) == (None,)

@@ -29,6 +29,7 @@ LINE = {
     "blocks_hash": "f" * 32,
     "labels": [1, 0, None],
     "labeled_at": "2026-11-23T03:30:00Z",
+    "text_hashes": [],
 }
 
 
@@ -207,7 +208,7 @@ def test_a_malformed_line_is_named_and_nothing_is_written(
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", LINE)
+@pytest.mark.parametrize("name", sorted(LINE.keys() - {"text_hashes"}))
 def test_a_missing_field_is_named(path: Path, name: str) -> None:
     path.write_text(json.dumps({each: value for each, value in LINE.items() if each != name}))
     with pytest.raises(ConfigurationError, match=f"^line 1 of .*`{name}`"):
@@ -232,3 +233,8 @@ def test_misfits_are_named_with_their_pages(path: Path) -> None:
     assert "changed-page (1: their HTML is not the HTML that was labeled): x;" in said
     assert "half-labeled (22: not all of their blocks are labeled): p0, p1," in said
     assert said.endswith("p19 and 2 more")
+
+
+def test_lines_of_earlier_versions_have_no_hashes_of_texts(path: Path) -> None:
+    path.write_text(json.dumps({name: value for name, value in LINE.items() if name != "text_hashes"}))
+    assert read_labels_file(path) == {"a": LABELS}

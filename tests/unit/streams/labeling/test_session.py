@@ -119,12 +119,33 @@ async def test_labels_of_another_page_or_of_other_blocks_give_way_when_asked_alo
         assert (found["state"], found["labels"]) == ("misfit", [None] * blocks)
         assert found["misfit"]["why"] == ("other-blocks" if change == "blocks" else "changed-page")
         assert found["misfit"]["labeled"] == len(read_labels_file(labels_path)["a"].labels)
+        assert found["carried"] == ([1, 1, None] if change == "blocks" else [1, 1, 0, None])
         with pytest.raises(StaleLabelsError, match="not overwritten unasked"):
             await session.save(0, [1] * blocks, found["revision"], replaces=False)
         saved = await session.save(0, [1] * blocks, found["revision"], replaces=True)
         assert (saved["state"], states(session)) == ("labeled", ["labeled"])
         again = await shown(session)
         assert (again["misfit"], again["labels"]) == (None, [1] * blocks)
+
+
+async def test_labels_help_the_next_page_of_the_site(labeling) -> None:
+    next_page = replace(PAGE, url="https://example.org/next", id="b")
+    elsewhere = replace(PAGE, url="https://example.com/a", id="c")
+    async with labeling([PAGE, next_page, elsewhere]) as session:
+        before = await shown(session, 1)
+        assert before["suggestions"][0] >= 0.5
+        await session.save(0, [0, 1, None], "", replaces=False)
+        after, others = await shown(session, 1), await shown(session, 2)
+        assert after["suggestions"][0] <= 0.05
+        assert after["suggestions"][1] >= 0.95
+        assert after["suggestions"][2] == before["suggestions"][2]
+        assert others["suggestions"] == before["suggestions"]
+        updated = await session.suggest(1, [None, None, 0])
+        assert updated is not None
+        assert updated[0] <= 0.05
+        await session.save(2, [1, 1, 1], "", replaces=False)
+        await session.save(1, [1, 1, 1], "", replaces=False)
+        assert (await shown(session, 0))["suggestions"][0] >= 0.95
 
 
 async def test_labels_of_other_pages_are_kept_and_told(labeling, labels_path: Path) -> None:
