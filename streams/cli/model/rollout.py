@@ -47,7 +47,7 @@ def canary_command(*, options: RolloutOptions, share: float) -> None:
     of a smaller one. What the version does not label, the serving one does. Both are first served by Triton,
     from --model-repository if that holds them.
     """
-    from dehusk.streams.cli.model.model_actions import change
+    from dehusk.streams.cli.model.rollout_actions import change
 
     change(options, lambda state, by: with_canary(state, Part(options.version, share), by))
 
@@ -68,7 +68,7 @@ def shadow_command(*, options: RolloutOptions, share: float) -> None:
     NAME` shows what it would change. Both are first served by Triton, from --model-repository if that holds
     them.
     """
-    from dehusk.streams.cli.model.model_actions import change
+    from dehusk.streams.cli.model.rollout_actions import change
 
     change(options, lambda state, by: with_shadow(state, Part(options.version, share), by))
 
@@ -109,7 +109,7 @@ def promote_command(*, options: RolloutOptions, steps: tuple[float, ...] | None,
     step began. If it exceeds a limit at any step, it is taken back. `dehusk model status` says what the next
     step waits for; pause and resume stop the steps and go on.
     """
-    from dehusk.streams.cli.model.model_actions import change
+    from dehusk.streams.cli.model.rollout_actions import change
 
     if steps is None:
         if hold is not None:
@@ -133,7 +133,7 @@ def pause_command(*, options: RolloutOptions, reason: str | None) -> None:
 
     It is judged further on, and taken back if it exceeds a limit.
     """
-    from dehusk.streams.cli.model.model_actions import change
+    from dehusk.streams.cli.model.rollout_actions import change
 
     change(options, lambda state, by: pause(state, by, reason or "steps paused"))
 
@@ -148,7 +148,7 @@ Examples:
 @change_options(reason_option)
 def resume_command(*, options: RolloutOptions, reason: str | None) -> None:
     """Go on with the steps that were paused; the present share is first held once more."""
-    from dehusk.streams.cli.model.model_actions import change
+    from dehusk.streams.cli.model.rollout_actions import change
 
     change(options, lambda state, by: resume(state, by, reason or "steps resumed"))
 
@@ -170,7 +170,7 @@ def rollback_command(*, options: RolloutOptions, reason: str | None) -> None:
     follow, out of Triton; if that fails, it is said, and the rollback holds. Where workers have just
     taken a version back, it is refused, as the version that serves then is not the one to leave.
     """
-    from dehusk.streams.cli.model.model_actions import change
+    from dehusk.streams.cli.model.rollout_actions import change
 
     change(
         options,
@@ -195,7 +195,7 @@ def status_command(*, options: RolloutOptions) -> None:
     Figures are added up over the workers that have reported within half a minute, each since the roll-out
     was last changed.
     """
-    from dehusk.streams.cli.model.model_actions import show_status
+    from dehusk.streams.cli.model.rollout_actions import show_status
 
     show_status(options)
 
@@ -215,7 +215,7 @@ def history_command(*, options: RolloutOptions, limit: int) -> None:
 
     Those that workers made are among them. The control topic keeps the latest 500, also when it is compacted.
     """
-    from dehusk.streams.cli.model.model_actions import show_history
+    from dehusk.streams.cli.model.rollout_actions import show_history
 
     show_history(options, limit)
 

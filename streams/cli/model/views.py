@@ -318,3 +318,9 @@ def _describe_latency(latency: Latency) -> str:
 
 def _print_object(fields: dict[str, Any]) -> None:
     click.echo(orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))
+
+
+def print_warnings(messages: list[str]) -> None:
+    """Print messages on standard error, a line each."""
+    for message in messages:
+        click.echo(f"dehusk: {message}", err=True)

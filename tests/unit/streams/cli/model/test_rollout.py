@@ -21,7 +21,7 @@ from dehusk.schemas.rollout import (
     Scope,
     WorkerReport,
 )
-from dehusk.streams.cli.model import model, model_actions
+from dehusk.streams.cli.model import model, model_actions, rollout_actions
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_steps
@@ -59,9 +59,10 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
-    monkeypatch.setattr(model_actions, "read_situation", made.read)
-    monkeypatch.setattr(model_actions, "change_state", made.change)
-    monkeypatch.setattr(model_actions, "wait_for_workers", made.wait)
+    for actions in (model_actions, rollout_actions):
+        monkeypatch.setattr(actions, "read_situation", made.read)
+    monkeypatch.setattr(rollout_actions, "change_state", made.change)
+    monkeypatch.setattr(rollout_actions, "wait_for_workers", made.wait)
     return made
 
 
@@ -85,7 +86,7 @@ def test_a_command_says_what_triton_is_to_load_before_it_asks(
         assert (server.address, model, state.versions) == ("triton:8001", "dehusk", ("7", "8"))
         return ["7", "8"]
 
-    monkeypatch.setattr(model_actions, "to_serve", to_serve)
+    monkeypatch.setattr(rollout_actions, "to_serve", to_serve)
     words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--triton", "triton:8001"]
     words += ["--model-repository", "/srv/models"]
     ended = CliRunner().invoke(model.command, words, input="n\n")
@@ -150,7 +151,7 @@ def test_a_command_that_comes_second_leaves_triton_as_it_was(
 
     patched = {"claimed": claimed, "serve_named": serve_named, "change_state": change, "to_serve": to_serve}
     for name, made in {**patched, "ModelServer": Server, "serve": _serve}.items():
-        monkeypatch.setattr(model_actions, name, made)
+        monkeypatch.setattr(rollout_actions, name, made)
     words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--yes"]
     ended = CliRunner().invoke(model.command, words)
     assert "changed meanwhile" in str(ended.exception)
@@ -283,7 +284,7 @@ def test_the_history_says_who_changed_what_when_and_why(
     async def read(_topic) -> Control:
         return control
 
-    monkeypatch.setattr(model_actions, "read_existing", read)
+    monkeypatch.setattr(rollout_actions, "read_existing", read)
     first, second = (f"{each.change.at:%Y-%m-%d %H:%M:%S}" for each in control.changes.values())
     canary = "version 8 labels 0.1 of the sites\tversion 7, version 8 for 0.1 of the sites"
     assert cluster.run("history", "dehusk").stdout.splitlines()[1:] == [

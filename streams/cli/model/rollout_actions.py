@@ -1,0 +1,198 @@
+"""Actions of `dehusk model` on roll-outs: changes, status and history.
+
+The commands load them when they run: their help needs no client of Triton or Kafka.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import click
+
+from dehusk.inference.labelers.repository import CONFIG_FILE
+from dehusk.schemas.errors import ConflictError, DehuskError, UnavailableError
+from dehusk.schemas.rollout import Rollout
+from dehusk.streams.cli.model.options import RolloutOptions
+from dehusk.streams.cli.model.views import (
+    print_change,
+    print_changed,
+    print_history,
+    print_planned,
+    print_status,
+    print_warnings,
+)
+from dehusk.streams.cli.shared.terminal import ask
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.models.serving import Moved, ready_versions, serve, to_serve, unload, withdraw
+from dehusk.streams.rollout.claims import claimed
+from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
+from dehusk.streams.rollout.situation import (
+    Situation,
+    pinned_versions,
+    read_existing,
+    read_situation,
+    serve_named,
+    trust_serving,
+)
+from dehusk.streams.wording import program
+
+Step = Callable[[Rollout, str], Rollout]
+"""Function from the current state and the name of who changes it to the next state."""
+Question = Callable[[Rollout, Rollout], str]
+"""Function from the current and the next state to the question before the change."""
+SERVE_SECONDS = 180.0
+"""Time limit of a change beside its wait for workers, which is what Triton takes to load versions."""
+
+
+def _ask_change(_state: Rollout, _changed: Rollout) -> str:
+    return "Change that?"
+
+
+def show_status(options: RolloutOptions) -> None:
+    """Print the state of a roll-out, its workers, and their figures."""
+    topic = ControlTopic(options.kafka, options.control_topic)
+    print_status(asyncio.run(read_situation(topic, options.scope)), as_json=options.as_json)
+
+
+def show_history(options: RolloutOptions, limit: int) -> None:
+    """Print the latest changes of a roll-out."""
+    topic = ControlTopic(options.kafka, options.control_topic)
+    history = asyncio.run(read_existing(topic)).history(options.scope)
+    print_history(options.scope, [*history.values()][-limit:], as_json=options.as_json)
+
+
+def user_name() -> str:
+    """Return the user and host that change something."""
+    return f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
+
+
+def change(
+    options: RolloutOptions,
+    step: Step,
+    *,
+    serving: str | None = None,
+    question: Question = _ask_change,
+    is_back: bool = False,
+) -> None:
+    """Change a roll-out by a step, or say what would be changed.
+
+    Where there is no state yet, and no worker reports its version, `serving` is taken to serve. One that goes
+    back needs no Triton before it is written.
+    """
+    by = user_name()
+
+    def next_state(situation: Situation) -> Rollout:
+        current = situation.current(by, serving=serving)
+        return step(replace(current, limits=replace(current.limits, **options.limits)), by)
+
+    asyncio.run(_change(options, next_state, question, is_back=is_back))
+
+
+async def _change(
+    options: RolloutOptions, next_state: Callable[[Situation], Rollout], question: Question, *, is_back: bool
+) -> None:
+    """Show the change, ask, have Triton serve the versions, write the state, and wait if that is wanted."""
+    topic, scope = ControlTopic(options.kafka, options.control_topic), options.scope
+    situation = await read_situation(topic, scope)
+    state = next_state(situation)
+    print_change(situation, state)
+    is_served_first = not (options.without_triton or is_back)
+    loaded = await _print_served(options, state) if is_served_first else []
+    if options.dry_run:
+        print_planned(situation, state, loaded, as_json=options.as_json)
+        return
+    ask(question(situation.state or state, state), "nothing was changed", yes=options.yes)
+    began = time.perf_counter()
+    if is_served_first:
+        await _serve_and_change(options, topic, situation, state)
+    else:
+        await change_state(topic, scope, state)
+    workers = None
+    if options.wait and situation.workers:
+        workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
+    print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
+    if is_back and situation.state and not options.without_triton:
+        await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
+
+
+async def _withdraw(
+    options: RolloutOptions, topic: ControlTopic, before: Rollout, state: Rollout, *, is_used: bool
+) -> None:
+    """Take what a rollback has left out of the policy and, where no worker does, of Triton."""
+    scope, revision, seconds = options.scope, state.revision, SERVE_SECONDS
+    try:
+        async with (
+            claimed(topic, scope, revision, state.change, seconds),
+            ModelServer(options.triton) as server,
+        ):
+            gone = before.kept - pinned_versions(await read_existing(topic), scope.model)
+            moved = Moved(before.serving, state.serving)
+            if (options.repository / scope.model / CONFIG_FILE).exists():
+                withdraw(options.repository, scope.model, gone, moved)
+            await unload(server, scope.model, gone, moved, is_used=is_used)
+    except DehuskError as error:
+        print_warnings([f"{error}; `{program()} model repair {scope.model}` takes out what was left"])
+
+
+async def _serve_and_change(
+    options: RolloutOptions, topic: ControlTopic, situation: Situation, state: Rollout
+) -> None:
+    """Have Triton serve the versions of the next state, write it, and have the one that serves trusted.
+
+    Nobody else has versions of the model served meanwhile. If a rollback comes first, Triton serves what it
+    served before.
+    """
+    scope = situation.scope
+    revision = situation.state.revision if situation.state else 0
+    seconds = options.wait_seconds + SERVE_SECONDS
+    async with (
+        claimed(topic, scope, revision, state.change, seconds),
+        ModelServer(options.triton) as server,
+    ):
+        before = await ready_versions(server, scope.model)
+        await serve_named(topic, situation, state, server, options.repository)
+        try:
+            await change_state(topic, scope, state)
+        except ConflictError:
+            await _serve_again(options, server, before)
+            raise
+        await _trust(options, situation, state, server)
+
+
+async def _serve_again(options: RolloutOptions, server: ModelServer, before: list[str]) -> None:
+    model = options.scope.model
+    try:
+        if await server.ready(model) != before:
+            await serve(server, options.repository, model, before)
+    except DehuskError as error:
+        print_warnings([f"{error}; Triton may serve more versions than before"])
+
+
+async def _trust(options: RolloutOptions, situation: Situation, state: Rollout, server: ModelServer) -> None:
+    """Have Triton and its policy trust the version that serves by a state that is written."""
+    notice = (
+        f"revision {state.revision} is written, and version {state.serving} is not the trusted one on Triton"
+    )
+    repair = f"`{program()} model repair {situation.scope.model}` sees to it"
+    try:
+        is_trusted = await trust_serving(situation, state, server, options.repository)
+    except UnavailableError as error:
+        raise UnavailableError(f"{notice}: {error}; {repair}") from error
+    if not is_trusted:
+        where = "where its repository is, as it is not the one named here"
+        click.echo(f"dehusk: {notice}: {repair} {where}", err=True)
+
+
+async def _print_served(options: RolloutOptions, state: Rollout) -> list[str]:
+    """Print and return what Triton is to load for a state; raises what `to_serve` does."""
+    model = options.scope.model
+    async with ModelServer(options.triton) as server:
+        wanted = await to_serve(server, options.repository, model, state)
+    if wanted:
+        config = options.repository / model / CONFIG_FILE
+        named = ", ".join(wanted)
+        click.echo(f"  Triton at {options.triton} loads versions {named}, named in {config}", err=True)
+    return wanted
