@@ -11,6 +11,8 @@ SMOOTHING = 0.05
 """Share of the words that is added to both sides of a ratio of words, so that a few make no large one."""
 _SOON = 0.1
 """Share of the least calls from which nearly all of them decide."""
+_LEAST_SOON = 10
+"""Calls that it takes for that, however few the limit asks for."""
 _NEARLY_ALL = 0.9
 
 
@@ -72,7 +74,12 @@ def _latency(trial: str, limits: Limits, comparison: Comparison) -> Verdict | No
     calls = comparison.calls
     slow = sum(count for bucket, count in comparison.slowdowns.items() if bound(bucket) > limits.most_latency)
     is_clear = calls >= limits.least_calls and slow > calls / 2
-    is_obvious = trial != SHADOW and calls >= limits.least_calls * _SOON and slow >= _NEARLY_ALL * calls
+    is_soon_enough = trial != SHADOW and calls >= max(_LEAST_SOON, limits.least_calls * _SOON)
+    is_obvious = is_soon_enough and slow >= _NEARLY_ALL * calls
+        trial != SHADOW
+        and calls >= max(_LEAST_SOON, limits.least_calls * _SOON)
+        and slow >= _NEARLY_ALL * calls
+    )
     tried, trusted = comparison.shadow.seconds(0.5), comparison.serving.seconds(0.5)
     if not (is_clear or is_obvious) or tried - trusted < LEAST_SLOWDOWN:
         return None

@@ -63,7 +63,7 @@ class Trial(Rollout):
         running = [self.worker("--triton-seconds", "60") for _ in range(workers)]
         for each in running:
             await self.bench.until(each.has_partitions)
-        await self.move("promote", f"dehusk/{USUAL}")
+        await self.move("promote", f"dehusk/{USUAL}", "--limit", "probation-seconds=0")
         await self.move(*command)
 
     async def shown(self, version: str) -> dict:
@@ -135,12 +135,12 @@ async def test_a_shadow_of_an_identical_copy_stays_on_a_busy_machine(trial: Tria
 
 
 async def test_a_slow_shadow_is_taken_back_and_called_slow(trial: Trial) -> None:
-    await trial.begin("shadow", f"dehusk/{SLOW}", "--share", "1", "--limit", "least-calls=10")
+    await trial.begin("shadow", f"dehusk/{SLOW}", "--share", "1", "--limit", "least-calls=20")
     ended = await trial.until_taken_back(SLOW)
     assert ended["change"]["reason"].startswith(f"version {SLOW} taken back, latency: ")
     assert (ended["trial"], ended["version"], ended["trusted"]) == ("shadow", SLOW, USUAL)
     assert (ended["comparison"]["differing"], ended["figures"]["errors"]) == (0, 0)
-    assert ended["comparison"]["timed_calls"] >= 10
+    assert ended["comparison"]["timed_calls"] >= 20
     await trial.check_nothing_is_lost()
 
 

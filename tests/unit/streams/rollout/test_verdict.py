@@ -81,6 +81,11 @@ def test_a_version_is_slow_if_most_of_enough_calls_are(
     assert seen(trial, **slowdowns(slow, others)) == (RollbackReason.LATENCY if is_slow else None)
 
 
+def test_a_few_calls_are_no_verdict_however_few_the_limit_asks_for() -> None:
+    limits, compared = replace(LIMITS, least_calls=20), replace(ALIKE, **slowdowns(9, 0))
+    assert judge(CANARY, limits, USUAL, compared) is None
+
+
 def test_a_version_is_not_slow_for_a_moment_more() -> None:
     assert seen(**slowdowns(100, 0, seconds=0.101)) is None
 
