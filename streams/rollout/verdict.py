@@ -76,10 +76,6 @@ def _latency(trial: str, limits: Limits, comparison: Comparison) -> Verdict | No
     is_clear = calls >= limits.least_calls and slow > calls / 2
     is_soon_enough = trial != SHADOW and calls >= max(_LEAST_SOON, limits.least_calls * _SOON)
     is_obvious = is_soon_enough and slow >= _NEARLY_ALL * calls
-        trial != SHADOW
-        and calls >= max(_LEAST_SOON, limits.least_calls * _SOON)
-        and slow >= _NEARLY_ALL * calls
-    )
     tried, trusted = comparison.shadow.seconds(0.5), comparison.serving.seconds(0.5)
     if not (is_clear or is_obvious) or tried - trusted < LEAST_SLOWDOWN:
         return None
