@@ -21,7 +21,8 @@ from uuid import uuid4
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Claim, EndedTrial, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Claim, Rollout, Scope
+from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.producer import Outgoing, send, send_together
 from dehusk.streams.kafka.reader import open_topics, read
 from dehusk.streams.rollout.evidence import ended_trials

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dehusk.schemas.rollout import (
+from dehusk.schemas.rollout import Rollout
+from dehusk.schemas.trials import (
     CANARY,
     PROMOTED,
     SHADOW,
     Comparison,
     EndedTrial,
     Figures,
-    Rollout,
     WorkerReport,
     total,
     total_figures,

@@ -7,7 +7,8 @@ from typing import Literal
 
 from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import EndedTrial, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.client import Topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve

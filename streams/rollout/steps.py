@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from dehusk.schemas.rollout import CANARY, Comparison, Limits, Rollout, Steps, WorkerReport, total
+from dehusk.schemas.rollout import Limits, Rollout, Steps
+from dehusk.schemas.trials import CANARY, Comparison, WorkerReport, total
 
 
 def wait_reason(state: Rollout, reports: Sequence[WorkerReport], now: datetime) -> str | None:

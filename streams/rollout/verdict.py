@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dehusk.schemas.rollout import SHADOW, Comparison, Figures, Limits, bound, quantile
+from dehusk.schemas.rollout import Limits
+from dehusk.schemas.trials import SHADOW, Comparison, Figures, bound, quantile
 
 LEAST_SLOWDOWN = 0.02
 """Seconds below which the middle call takes no longer: as much as a busy machine makes of nothing."""

@@ -5,15 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from dehusk.schemas.rollout import (
-    TRIALS,
-    Figures,
-    Rollout,
-    WorkerReport,
-    quantile,
-    total,
-    total_figures,
-)
+from dehusk.schemas.rollout import Rollout
+from dehusk.schemas.trials import TRIALS, Figures, WorkerReport, quantile, total, total_figures
 
 _HOUR = timedelta(hours=1)
 _MAX_CHANGES = 20

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from dehusk.schemas.rollout import (
+from dehusk.schemas.trials import (
     SHADOW,
     TRIALS,
     Comparison,

@@ -12,7 +12,8 @@ from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import served
-from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.cli.model.observation_views import (
     ended_objects,
     observations_object,

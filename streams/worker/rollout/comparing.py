@@ -13,7 +13,7 @@ from dehusk.inference.selection.selection import Bools, select
 from dehusk.schemas.errors import LateError, NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction, PreparedPage
-from dehusk.schemas.rollout import Comparison, Example, Figures, bucket_of, bucket_of_ratio
+from dehusk.schemas.trials import Comparison, Example, Figures, bucket_of, bucket_of_ratio
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.verdict import SMOOTHING

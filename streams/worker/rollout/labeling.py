@@ -9,7 +9,7 @@ from functools import partial
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
-from dehusk.schemas.rollout import Figures
+from dehusk.schemas.trials import Figures
 from dehusk.streams.availability import UNAVAILABLE, Dependency
 from dehusk.streams.preparation.batch import BatchAnswers, LabelingPolicy, OpenBatch
 from dehusk.streams.preparation.steps import PackedPage

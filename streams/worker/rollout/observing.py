@@ -8,7 +8,8 @@ from functools import partial
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction
-from dehusk.schemas.rollout import CANARY, PROMOTED, SHADOW, TRIALS, Comparison, Figures, Limits
+from dehusk.schemas.rollout import Limits
+from dehusk.schemas.trials import CANARY, PROMOTED, SHADOW, TRIALS, Comparison, Figures
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.worker.rollout.comparing import Labeled, Pair, compare
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan

@@ -8,15 +8,14 @@ from datetime import datetime
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import (
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.trials import (
     CANARY,
     PROMOTED,
     SHADOW,
     TRIALS,
     Comparison,
     Figures,
-    Rollout,
-    Scope,
     WorkerReport,
     total,
     total_figures,

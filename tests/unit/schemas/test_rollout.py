@@ -11,23 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import (
+from dehusk.schemas.rollout import Change, Limits, Part, Rollout, is_version
+from dehusk.schemas.trials import (
     CANARY,
     MAX_EXAMPLES,
     PROMOTED,
     SHADOW,
-    Change,
     Comparison,
     Example,
     Figures,
-    Limits,
-    Part,
-    Rollout,
     WorkerReport,
     bound,
     bucket_of,
     bucket_of_ratio,
-    is_version,
     total,
     total_figures,
 )

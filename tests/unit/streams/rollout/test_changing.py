@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConflictError
-from dehusk.schemas.rollout import Comparison, Figures, Part, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Rollout, Scope
+from dehusk.schemas.trials import Comparison, Figures, WorkerReport
 from dehusk.streams.rollout import control as module
 from dehusk.streams.rollout.control import Control, ControlKey, change_state, decode_key, state_record
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary

@@ -3,7 +3,8 @@
 import pytest
 
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Rollout, Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout.control import Control, ControlKey, decode_key
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 

@@ -2,17 +2,8 @@
 
 import pytest
 
-from dehusk.schemas.rollout import (
-    CANARY,
-    PROMOTED,
-    SHADOW,
-    Comparison,
-    EndedTrial,
-    Figures,
-    Part,
-    Rollout,
-    WorkerReport,
-)
+from dehusk.schemas.rollout import Part, Rollout
+from dehusk.schemas.trials import CANARY, PROMOTED, SHADOW, Comparison, EndedTrial, Figures, WorkerReport
 from dehusk.streams.rollout.evidence import ended_trials
 from dehusk.streams.rollout.transitions import (
     first_state,

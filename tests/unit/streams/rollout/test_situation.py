@@ -7,7 +7,8 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Rollout, Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.kafka.client import Topic
 from dehusk.streams.rollout import situation as module
 from dehusk.streams.rollout.control import Control, ControlKey, ControlTopic, state_record

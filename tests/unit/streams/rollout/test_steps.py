@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dehusk.schemas.rollout import CANARY, Comparison, Limits, Rollout, WorkerReport
+from dehusk.schemas.rollout import Limits, Rollout
+from dehusk.schemas.trials import CANARY, Comparison, WorkerReport
 from dehusk.streams.rollout.steps import wait_reason
 from dehusk.streams.rollout.transitions import first_state, pause, promote, with_steps
 

@@ -6,7 +6,8 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Rollout, Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout.control import Control, ControlKey, state_record
 from dehusk.streams.rollout.situation import check_unused, pinned_versions, unpinned
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary

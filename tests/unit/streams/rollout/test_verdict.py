@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from dehusk.schemas.rollout import (
+from dehusk.schemas.rollout import Limits
+from dehusk.schemas.trials import (
     CANARY,
     PROMOTED,
     SHADOW,
     TRIALS,
     Comparison,
     Figures,
-    Limits,
     bucket_of,
     bucket_of_ratio,
 )

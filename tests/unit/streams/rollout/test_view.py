@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from dehusk.schemas.rollout import CANARY, Comparison, Figures, Part, Rollout, WorkerReport
+from dehusk.schemas.rollout import Part, Rollout
+from dehusk.schemas.trials import CANARY, Comparison, Figures, WorkerReport
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow, without_version
 from dehusk.streams.rollout.view import TrialView, VersionView, view
 

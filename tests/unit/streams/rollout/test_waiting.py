@@ -8,7 +8,8 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Scope, WorkerReport
+from dehusk.schemas.rollout import Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout import control
 from dehusk.streams.rollout.control import ControlKey, ControlTopic, state_record, wait_for_workers
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back

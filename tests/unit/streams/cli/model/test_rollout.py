@@ -10,17 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dehusk.schemas.errors import ConflictError
-from dehusk.schemas.rollout import (
-    Comparison,
-    EndedTrial,
-    Example,
-    Figures,
-    Limits,
-    Part,
-    Rollout,
-    Scope,
-    WorkerReport,
-)
+from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
+from dehusk.schemas.trials import Comparison, EndedTrial, Example, Figures, WorkerReport
 from dehusk.streams.cli.model import model, model_actions, rollout_actions
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation

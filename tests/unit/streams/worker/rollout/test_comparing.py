@@ -3,7 +3,7 @@
 import pytest
 
 from dehusk.schemas.pages import Prediction
-from dehusk.schemas.rollout import Comparison, Figures, bucket_of, bucket_of_ratio
+from dehusk.schemas.trials import Comparison, Figures, bucket_of, bucket_of_ratio
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.worker.rollout import comparing
 from dehusk.streams.worker.rollout.comparing import Pair, compare

@@ -10,8 +10,9 @@ from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Prediction
-from dehusk.schemas.rollout import CANARY as CANARY_TRIAL
-from dehusk.schemas.rollout import Figures, Limits, Part, Rollout, bucket_of
+from dehusk.schemas.rollout import Limits, Part, Rollout
+from dehusk.schemas.trials import CANARY as CANARY_TRIAL
+from dehusk.schemas.trials import Figures, bucket_of
 from dehusk.streams.availability import Dependency
 from dehusk.streams.preparation.batch import BatchAnswers, LabelingPolicy
 from dehusk.streams.preparation.steps import PackedPage

@@ -7,7 +7,8 @@ import pytest
 
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding
-from dehusk.schemas.rollout import CANARY, PROMOTED, SHADOW, Comparison, Limits, Part, Rollout
+from dehusk.schemas.rollout import Limits, Part, Rollout
+from dehusk.schemas.trials import CANARY, PROMOTED, SHADOW, Comparison
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.worker.rollout import observing

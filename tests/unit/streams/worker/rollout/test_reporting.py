@@ -8,7 +8,8 @@ from aiokafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFai
 from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.pages import Message, ModelVersion
-from dehusk.schemas.rollout import Comparison, Figures, Part, Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Scope
+from dehusk.schemas.trials import Comparison, Figures, WorkerReport
 from dehusk.streams.rollout.control import ControlKey, ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.settings import KafkaSettings

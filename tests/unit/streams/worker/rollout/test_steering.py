@@ -9,18 +9,9 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import CANARY as CANARY_TRIAL
-from dehusk.schemas.rollout import (
-    PROMOTED,
-    SHADOW,
-    Comparison,
-    Figures,
-    Limits,
-    Part,
-    Rollout,
-    Scope,
-    WorkerReport,
-)
+from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
+from dehusk.schemas.trials import CANARY as CANARY_TRIAL
+from dehusk.schemas.trials import PROMOTED, SHADOW, Comparison, Figures, WorkerReport
 from dehusk.streams.rollout.control import ControlKey, state_record
 from dehusk.streams.rollout.transitions import (
     first_state,

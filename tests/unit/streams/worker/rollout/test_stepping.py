@@ -7,7 +7,8 @@ import pytest
 
 from dehusk.schemas.errors import ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import CANARY, Comparison, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.trials import CANARY, Comparison, WorkerReport
 from dehusk.streams.rollout.control import ControlKey, state_record
 from dehusk.streams.rollout.transitions import first_state, promote, with_steps
 from dehusk.streams.settings import KafkaSettings

@@ -7,7 +7,8 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Change, Claim, Part, Rollout, Scope, WorkerReport
+from dehusk.schemas.rollout import Change, Claim, Part, Rollout, Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.models.serving import Moved
 from dehusk.streams.rollout.control import ControlKey
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary

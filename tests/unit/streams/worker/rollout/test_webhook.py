@@ -9,7 +9,8 @@ from aiohttp import web
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Part, Scope, WorkerReport
+from dehusk.schemas.rollout import Part, Scope
+from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout.control import ControlKey
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
