@@ -1,4 +1,4 @@
-"""A start of processes that run nothing of the program that starts them.
+"""A start of processes that run nothing of the program that starts them, nor of the folder it is in.
 
 `multiprocessing` has each process run the program's main module, which starts processes again unless it is
 guarded by `if __name__ == "__main__":`. Processes that work on pages need nothing of it.
@@ -6,10 +6,13 @@ guarded by `if __name__ == "__main__":`. Processes that work on pages need nothi
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import forkserver, popen_forkserver, process, reduction, spawn, util
 from multiprocessing.context import ForkServerContext, ForkServerProcess, set_spawning_popen
 
 _MAIN_MODULE = ("init_main_from_name", "init_main_from_path")
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class _Popen(popen_forkserver.Popen):
@@ -28,12 +31,31 @@ class _Popen(popen_forkserver.Popen):
             reduction.dump(process_obj, sent)
         finally:
             set_spawning_popen(None)
+        with _without_current_folder():
+            forkserver.ensure_running()
         self.sentinel, connection = forkserver.connect_to_new_process(self._fds)
         parent = os.dup(connection)  # its end tells the process that this one has ended
         self.finalizer = util.Finalize(self, _close, (parent, self.sentinel))
         with open(connection, "wb", closefd=True) as file:  # noqa: PTH123 a descriptor
             file.write(sent.getbuffer())
         self.pid = forkserver.read_signed(self.sentinel)
+
+
+@contextmanager
+def _without_current_folder() -> Iterator[None]:
+    """Have what starts within import nothing from the current folder, as `python -c` does.
+
+    The fork server imports what is preloaded before it knows the path of this process.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def _close(*descriptors: int) -> None:

@@ -194,6 +194,30 @@ def test_a_script_needs_no_guard_and_ends(tmp_path: Path, end: str) -> None:
     assert (ended.stdout, ended.stderr) == ("begun\n['A paragraph']\n", "")
 
 
+def test_processes_import_nothing_from_the_folder_that_a_script_is_started_in(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "script.py"
+    script.write_text(
+        f"import dehusk\nfor page, result in dehusk.extract_many([{PROSE!r}], processes=1):\n"
+        "    print(result.text[:11])\n"
+    )
+    elsewhere = tmp_path / "elsewhere" / "dehusk"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "__init__.py").write_text("print('of another checkout', flush=True)\n")
+    environment = os.environ | {"PYTHONPATH": str(Path(dehusk.__file__).parents[1])}
+    command = [sys.executable, script]
+    ended = subprocess.run(
+        command,
+        check=False,
+        cwd=elsewhere.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (ended.stdout, ended.stderr) == ("A paragraph\n", "")
+
+
 def test_it_goes_from_within_an_event_loop() -> None:
     async def taken() -> int:
         return len(list(dehusk.extract_many([PROSE] * 3, processes=1, labeler="rules")))
