@@ -33,7 +33,7 @@ from dehusk.streams.worker.input.app import (
     lag_seconds,
     stay_in_group,
 )
-from dehusk.streams.worker.input.consumer import Hooks
+from dehusk.streams.worker.input.consumer_thread import Hooks
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.inspector.routes import inspector_pages
 from dehusk.streams.worker.monitoring.drops import DropLog

@@ -21,7 +21,8 @@ from dehusk.streams.kafka.client import METADATA_SECONDS, ssl_context
 from dehusk.streams.kafka.input_topics import input_topics
 from dehusk.streams.settings import MIB, KafkaSettings
 from dehusk.streams.wording import pluralize
-from dehusk.streams.worker.input.consumer import Consumer, Hooks, Transport
+from dehusk.streams.worker.input.consumer import Consumer, Transport
+from dehusk.streams.worker.input.consumer_thread import Hooks
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.process import fail

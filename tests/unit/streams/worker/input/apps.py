@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dehusk.streams.worker.input.consumer import Hooks
+from dehusk.streams.worker.input.consumer_thread import Hooks
 
 
 def hooks_of(on_removed: Callable[[int], None] = lambda count: None) -> Hooks:

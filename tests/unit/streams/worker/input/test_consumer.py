@@ -9,7 +9,8 @@ from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, create_app
-from dehusk.streams.worker.input.consumer import Conductor, Consumer, ConsumerThread
+from dehusk.streams.worker.input.consumer import Conductor, Consumer
+from dehusk.streams.worker.input.consumer_thread import ConsumerThread
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings

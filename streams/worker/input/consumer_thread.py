@@ -1,0 +1,180 @@
+"""Thread of Faust's in which aiokafka's consumer works, and what it tells the worker."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import (
+    CommitFailedError,
+    GroupAuthorizationFailedError,
+    IllegalStateError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
+from aiokafka.structs import OffsetAndMetadata
+from faust.exceptions import ConsumerNotStarted
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+
+from dehusk.streams.kafka.errors import unreadable_batch
+from dehusk.streams.kafka.input_topics import is_pattern
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.process import fail_at
+
+DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
+"""Errors of rights that are missing, which the checks of Kafka name."""
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Calls by which the consumer tells the worker what becomes of its partitions."""
+
+    on_revoked: Callable[[], None]
+    """Callback at the begin of a rebalance, in a thread of Faust's own."""
+    on_assigned: Callable[[], None]
+    """Callback at the end of a rebalance."""
+    on_lost: Callable[[], None]
+    """Callback once the membership is lost: what is in flight is others' by then."""
+    on_removed: Callable[[int], None]
+    """Callback for the number of messages that Kafka removed before they were read."""
+    on_refused: Callable[[str], None]
+    """Callback for a topic that may not be read, in that thread, too."""
+    is_transactional: bool = False
+    """True if offsets are committed in the transactions of the results, and not by the consumer."""
+
+
+class ConsumerThread(driver.AIOKafkaConsumerThread):
+    """Thread of aiokafka's consumer; its commits neither fail nor wait for partitions that have gone."""
+
+    logger = logging.getLogger("faust")
+    _kept_out_by = ""
+    """The last error that kept this worker out of its group."""
+    check_seconds = 1.0
+    """Interval of the checks for deleted topics during a commit."""
+
+    def __init__(self, hooks: Hooks, membership: Membership, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args, **options)
+        self._hooks = hooks
+        self._membership = membership
+
+    async def on_start(self) -> None:
+        """Start the consumer, whose group coordinator confirms the membership."""
+        await super().on_start()
+        self._membership.track(self._ensure_consumer()._coordinator)  # noqa: SLF001 there is no getter
+
+    def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
+        consumer = super()._create_worker_consumer(transport)
+        # Faust restricts itself to committed records only if it writes in transactions.
+        consumer._isolation_level = "read_committed"  # noqa: SLF001 there is no setter
+        return consumer
+
+    async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's
+        """Call a method in the thread, and return its answer.
+
+        Raises:
+            ConsumerNotStarted: the thread has ended, as the worker stops.
+        """
+        try:
+            return await super().call_thread(fun, *args, **options)
+        except RuntimeError as error:
+            if not self.thread_loop.is_closed():
+                raise
+            raise ConsumerNotStarted("the thread of the consumer has ended") from error
+
+    async def subscribe(self, topics: Iterable[str]) -> None:
+        """Subscribe to topics by their names, or to a pattern if one is among these."""
+        pattern = next(filter(is_pattern, topics), None)
+        if pattern is None:
+            await super().subscribe(topics)
+            return
+        subscribe = self._ensure_consumer().subscribe
+        await self.call_thread(subscribe, pattern=pattern, listener=self._rebalance_listener)
+
+    async def _fetch_records(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's
+        """Fetch records, but none while the topic may not be read, or no offset of the group committed.
+
+        A batch that cannot be read ends the process, as the operator has to decide.
+        """
+        try:
+            return await super()._fetch_records(*args, **options)
+        except TopicAuthorizationFailedError as error:
+            self._hooks.on_refused(str(error.args[0]))
+            return {}
+        except GroupAuthorizationFailedError:
+            return {}
+        except Exception as error:
+            batch = unreadable_batch(error)
+            if batch is None:
+                raise
+            fail_at(batch, self.app.conf.id)
+
+    def highwater(self, tp: TP) -> int:
+        """Return the offset after the partition's last one, for Faust's statistics; 0 if unknown."""
+        try:
+            return int(super().highwater(tp) or 0)
+        except AssertionError:  # aiokafka is releasing the partition at this moment
+            return 0
+
+    def read_states(self) -> dict[TP, Any]:
+        """Return aiokafka's state of each assigned partition."""
+        subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
+        assignment = subscription and subscription.assignment
+        partitions = assignment.tps if assignment else ()
+        return {TP(each.topic, each.partition): assignment.state_value(each) for each in partitions}
+
+    async def ask(self, request: Callable[[AIOKafkaConsumer], Coroutine[Any, Any, _T]]) -> _T:
+        """Send a request, past the queue of Faust's calls, which one broker that is away would hold up.
+
+        Raises:
+            KafkaError: the brokers do not answer.
+        """
+        asking = asyncio.run_coroutine_threadsafe(request(self._ensure_consumer()), self.thread_loop)
+        return await asyncio.wrap_future(asking)
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit offsets and return True, or False for those of partitions or topics that have gone."""
+        committing = asyncio.create_task(self._commit_assigned(offsets))
+        try:
+            while not (await asyncio.wait([committing], timeout=self.check_seconds))[0]:
+                if not self._exist(offsets):  # aiokafka would retry without end, and block a rebalance
+                    return False
+            return committing.result()
+        finally:
+            committing.cancel()
+
+    async def _commit_assigned(self, offsets: Mapping[TP, int]) -> bool:
+        assigned = self.assignment()
+        kept = {
+            TopicPartition(*partition): OffsetAndMetadata(offset, "")
+            for partition, offset in offsets.items()
+            if partition in assigned
+        }
+        if not kept:
+            return False  # aiokafka raises for an empty commit
+        try:
+            await self._ensure_consumer().commit(kept)
+        except (CommitFailedError, IllegalStateError, *DENIED):
+            return False  # another worker has the partition, or this one may not commit at the moment
+        return True
+
+    async def rejoin_after_error(self) -> None:
+        """Join the group again after an error, which aiokafka keeps, and waits, until somebody takes it."""
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 Faust fetches without it
+        try:
+            coordinator.check_errors()
+        except KafkaError as error:
+            if coordinator._coordination_task.done():  # noqa: SLF001 it will never join again
+                raise
+            if not isinstance(error, DENIED) and str(error) != self._kept_out_by:
+                _log.warning("group %s cannot be joined, which is tried again: %s", self.app.conf.id, error)
+                self._kept_out_by = str(error)
+            coordinator.request_rejoin()
+
+    def _exist(self, partitions: Iterable[TP]) -> bool:
+        consumer = self._ensure_consumer()
+        return all(consumer.partitions_for_topic(partition.topic) for partition in partitions)
