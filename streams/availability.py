@@ -116,12 +116,14 @@ class Dependencies:
 async def watch(dependency: Dependency, check: Check, seconds: float = _ASK_SECONDS) -> None:
     """Check a dependency every few seconds, as a worker without pages would not notice."""
     while True:
+        asked = time.monotonic()
         try:
             await check()
         except UNAVAILABLE as error:
             dependency.missed(error)
         else:
-            dependency.answered()
+            if dependency.unavailable_since is None or dependency.unavailable_since < asked:
+                dependency.answered()  # else it was missed by somebody who has asked later
         await asyncio.sleep(seconds)
 
 

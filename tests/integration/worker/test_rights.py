@@ -197,7 +197,7 @@ async def _take_and_give_again(
     await guarded.produce([*site(20), Record(b"https://broken.example/", b"\xff", (("content-type", b"x"),))])
     await guarded.until(lambda: running.says(f"lacks {name}; an administrator"))
     assert running.is_alive()
-    assert not running.is_ready()
+    await guarded.until(lambda: not running.is_ready())
     assert f"kafka is unavailable: Kafka at {secured.user.brokers} refuses" in page(running, "healthz")
     await asyncio.sleep(12)
     warned = [

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from itertools import count
+from itertools import count, takewhile
 
 import orjson
 import pytest
@@ -89,17 +89,18 @@ class Trial(Rollout):
     @asynccontextmanager
     async def producing(self) -> AsyncIterator[None]:
         """Produce pages at a steady rate; at the end, wait until all are cleaned."""
-        producing = asyncio.create_task(self._produce())
+        ended = asyncio.Event()
+        producing = asyncio.create_task(self._produce(ended))
         try:
             yield
         finally:
-            producing.cancel()
-            await asyncio.gather(producing, return_exceptions=True)
+            ended.set()
+            await producing
         await self.bench.until_done(PATIENCE)
 
-    async def _produce(self) -> None:
+    async def _produce(self, ended: asyncio.Event) -> None:
         async with create_producer(self.bench.kafka) as producer:
-            for number in count():
+            for number in takewhile(lambda _: not ended.is_set(), count()):
                 page = self.page_at(f"https://{HOSTS[number % len(HOSTS)]}/{number}", number)
                 await (await enqueue(producer, Outgoing(self.bench.topics.input, page)))
                 self.produced.append(page.key)

@@ -110,6 +110,21 @@ def test_what_it_fails_at_is_told_before_what_it_does_not_answer() -> None:
     assert (dependency.missing_since, dependency.trouble) == (dependency.unavailable_since, "refused")
 
 
+async def test_an_answer_that_was_asked_for_before_a_miss_does_not_end_it() -> None:
+    dependency, seen = Dependency("kafka", "pages wait"), []
+
+    async def check() -> None:
+        seen.append(dependency.unavailable)
+        if len(seen) == 1:
+            dependency.missed(OSError("refused"))
+
+    watching = asyncio.create_task(watch(dependency, check, seconds=0.0))
+    while len(seen) < 3:
+        await asyncio.sleep(0)
+    watching.cancel()
+    assert seen[:3] == [False, True, False]
+
+
 async def test_a_bug_met_while_asking_comes_to_light() -> None:
     async def check() -> None:
         raise ZeroDivisionError

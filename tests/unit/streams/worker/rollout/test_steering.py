@@ -214,7 +214,7 @@ KEEPS_ALL = Comparison(pages=120, words=1000, kept_by_both=700, added_words=300)
 
 
 @pytest.mark.parametrize(
-    ("states", "trial"), [((START, CANARY), CANARY_TRIAL), ((START, promote(START, "8", "me")), PROMOTED)]
+    ("states", "trial"), [((START, CANARY), CANARY_TRIAL), ((START, ON_PROBATION), PROMOTED)]
 )
 async def test_a_version_is_judged_by_what_the_whole_group_has_seen(
     worker: Worker, states: tuple[Rollout, ...], trial: str
