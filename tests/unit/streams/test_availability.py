@@ -119,8 +119,7 @@ async def test_an_answer_that_was_asked_for_before_a_miss_does_not_end_it() -> N
             dependency.missed(OSError("refused"))
 
     watching = asyncio.create_task(watch(dependency, check, seconds=0.0))
-    while len(seen) < 3:
-        await asyncio.sleep(0)
+    await settle()
     watching.cancel()
     assert seen[:3] == [False, True, False]
 
