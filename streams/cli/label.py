@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import webbrowser
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 import click
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.shared.options import gathered_options, open_option, was_typed
+from dehusk.streams.cli.shared.options import FILE, gathered_options, open_option, was_typed
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
 from dehusk.streams.cli.shared.service_options import kafka_options, labeler_options, optional_topic_option
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
+    from dehusk.streams.labeling.fine_tuning import FineTuner
     from dehusk.streams.labeling.labels_file import LabelsFile
+    from dehusk.streams.labeling.session import Session
     from dehusk.streams.labeling.store import PageStore
 
 _HOST = "127.0.0.1"
@@ -39,6 +41,7 @@ class _Request:
     base_url: str
     limit: int | None
     labels: Path
+    training: Path | None
     port: int
     opens: bool
 
@@ -54,6 +57,7 @@ Examples:
 
 \b
 What the labels are for:
+  python -m training fine-tune --labels labels.jsonl …
   python -m training prepare --labels labels.jsonl …""",
 )
 @click.argument(
@@ -93,6 +97,14 @@ What the labels are for:
 @base_url_option
 @page_limit_options("is refused")
 @click.option(
+    "--training",
+    type=FILE,
+    metavar="PYTHON",
+    show_default=".venv-training/bin/python of the checkout, if it is there",
+    help="Interpreter of the training environment, with which the page offers to fine-tune the model on the "
+    "labels.",
+)
+@click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
@@ -113,7 +125,8 @@ def command(*, request: _Request, settings: WorkerSettings) -> None:
     ? lists the keys.
 
     Every label is saved at once. A page is done when all of its blocks are labeled; then training can learn
-    from it. Ctrl-C ends the tool, and the same command goes on where it ended.
+    from it, and fine-tuning is a button where the training environment is found. Ctrl-C ends the tool, and
+    the same command goes on where it ended.
 
     Nothing of a page runs or is loaded.
     """
@@ -211,10 +224,31 @@ async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, 
     try:
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
             session = Session(store, file, pool, Suggester(labeler))
-            async with serving(application(session, _HOST), _HOST, request.port) as address:
+            async with (
+                _tuner(request, settings, session, store, file) as tuner,
+                serving(application(session, _HOST, tuner), _HOST, request.port) as address,
+            ):
                 click.echo(f"{address}  ({session.progress}; Ctrl-C ends it)")
                 if request.opens:
                     webbrowser.open(address)
                 await asyncio.Event().wait()
     finally:
         await labeler.close()
+
+
+@asynccontextmanager
+async def _tuner(
+    request: _Request, settings: WorkerSettings, session: Session, store: PageStore, file: LabelsFile
+) -> AsyncIterator[FineTuner | None]:
+    """Open what fine-tunes; None without a training environment."""
+    from dehusk.streams.labeling.fine_tuning import CHECKOUT_PYTHON, FineTuner, Training
+
+    python = request.training or CHECKOUT_PYTHON
+    if not python.exists():
+        yield None
+        return
+    labels, model = request.labels, settings.triton
+    folder = labels.with_name(f"{labels.stem}-fine-tuned")
+    training = Training(python, settings.model_repository, model.model, model.version, folder)
+    async with aclosing(FineTuner(training, session, store, file)) as tuner:
+        yield tuner

@@ -123,6 +123,36 @@ async function settle(keepsMine) {
   }
 }
 
+/* ---- fine-tuning: by the server, one at a time; asked for until it ends ---- */
+
+const TUNED_EVERY = 1000;
+const TUNES = { running: "Fine-tuning …", written: "Fine-tuned", "not-better": "Not better", failed: "Fine-tuning failed" };
+let tuningTimer = 0;
+
+async function tune(starts) {
+  clearTimeout(tuningTimer);
+  if (starts && (saves.waiting.size || saves.busy)) {
+    at("tuning-message").textContent = "Not started: labels are not saved yet.";
+    return;
+  }
+  try {
+    showTuning(await ask("fine-tuning", starts ? {} : undefined));
+  } catch (error) {
+    showTuning({ state: "failed", message: error.message, progress: [], result: [], next: [] });
+  }
+}
+
+function showTuning({ state, message, progress, result, next }) {
+  const runs = state === "running";
+  at("tune").textContent = TUNES[state] || "Fine-tune";
+  at("tuning-start").disabled = runs;
+  at("tuning-runs").hidden = !runs;
+  const lines = { progress, result, message: [message], next };
+  for (const [name, its] of Object.entries(lines)) at(`tuning-${name}`).textContent = its.join("\n");
+  at("tuning-progress").scrollTop = at("tuning-progress").scrollHeight;
+  if (runs) tuningTimer = setTimeout(tune, TUNED_EVERY);
+}
+
 /* ---- suggestions: asked for after each change; the newest answer counts ---- */
 
 let asked = 0, suggestTimer = 0;
@@ -720,7 +750,7 @@ const ACTIONS = new Map(KEYS.flatMap(([names, , action]) => names.map((name) => 
 
 function keys(event) {
   const key = event.key.toLowerCase();
-  if (at("keys").open || event.altKey || event.target.tagName === "SELECT") return;
+  if (document.querySelector("dialog[open]") || event.altKey || event.target.tagName === "SELECT") return;
   const isUndo = (event.ctrlKey || event.metaKey) && ["z", "y"].includes(key);
   if ((event.ctrlKey || event.metaKey) && !isUndo) return;
   const action = isUndo && event.shiftKey ? redo : ACTIONS.get(key);
@@ -737,6 +767,7 @@ function start() {
   }
   const clicks = { previous: () => step(-1), next: () => step(1), todo: nextToDo, accept, undo, redo, again: save,
     theirs: () => settle(false), mine: () => settle(true), help: () => at("keys").showModal(), close: () => at("keys").close(),
+    tune: () => { at("tuning").showModal(); tune(false); }, "tuning-start": () => tune(true), "tuning-close": () => at("tuning").close(),
     anew: () => {
       Object.assign(work, { editable: true, replaces: true });
       at("misfit").hidden = true;
@@ -755,6 +786,8 @@ function start() {
     if (saves.waiting.size) event.preventDefault();
   });
   watchList();
+  at("tune").hidden = !overview.tunes;
+  if (overview.tunes) tune(false);
   const said = [overview.set_aside && `The last line of ${overview.file} was torn, as a crash leaves it; it is kept in ${overview.set_aside}.`,
     overview.others && `${overview.file} has labels of ${plural(overview.others, "page")} not among these; they stay.`];
   const wanted = Number(location.hash.slice(1)) - 1;

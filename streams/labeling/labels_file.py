@@ -55,7 +55,7 @@ class LabelsFile:
             ConfigurationError: it cannot be written; then it is as it was before.
         """
         self._require_unchanged()
-        line = _line(labels)
+        line = labels_line(labels)
         try:
             _append(self._file, line)
         except OSError as error:
@@ -219,7 +219,8 @@ def _with_time(fields: object) -> object:
     return fields
 
 
-def _line(labels: PageLabels) -> bytes:
+def labels_line(labels: PageLabels) -> bytes:
+    """Return the labels of a page as a line of the file."""
     labels = replace(labels, labeled_at=labels.labeled_at.astimezone(UTC).replace(microsecond=0))
     return orjson.dumps(labels, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
 

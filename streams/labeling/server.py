@@ -9,6 +9,7 @@ from aiohttp.typedefs import Handler
 
 from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.page_labels import Label
+from dehusk.streams.labeling.fine_tuning import FineTuner
 from dehusk.streams.labeling.session import RefusedPageError, Session, StaleLabelsError
 from dehusk.streams.settings import MIB
 from dehusk.streams.web.local_pages import SinglePage, embed, own_names_only
@@ -27,11 +28,15 @@ class _EditRequest(msgspec.Struct, frozen=True):
     replaces: bool = False
 
 
-def application(session: Session, host: str) -> web.Application:
-    """Make the tool's web application, which answers requests by its own name, and of its own page."""
+def application(session: Session, host: str, tuner: FineTuner | None = None) -> web.Application:
+    """Make the tool's web application, which answers requests by its own name, and of its own page.
+
+    It fine-tunes where there is a tuner.
+    """
 
     async def tool(_: web.Request) -> web.Response:
-        return web.Response(text=_html(session.overview), content_type="text/html")
+        overview = {**session.overview, "tunes": tuner is not None}
+        return web.Response(text=_html(overview), content_type="text/html")
 
     async def page(request: web.Request) -> web.Response:
         return web.Response(text=await session.page(_number(request)), content_type="application/json")
@@ -45,6 +50,14 @@ def application(session: Session, host: str) -> web.Application:
         saved = await session.save(number, edit.labels, edit.revision, replaces=edit.replaces)
         return web.json_response(saved)
 
+    async def tuning(request: web.Request) -> web.Response:
+        if tuner is None:
+            raise web.HTTPNotFound
+        if request.method == "POST":
+            _require_own_page(request)
+            tuner.start()
+        return web.json_response(tuner.overview)
+
     def _number(request: web.Request) -> int:
         number = int(request.match_info["number"])
         if number >= len(session):
@@ -57,6 +70,7 @@ def application(session: Session, host: str) -> web.Application:
     pages.on_response_prepare.append(_TOOL.restrict)
     pages.add_routes([web.get("/", tool), web.get(_PAGE, page)])
     pages.add_routes([web.post(f"{_PAGE}/suggestions", suggest), web.post(f"{_PAGE}/labels", save)])
+    pages.add_routes([web.get("/fine-tuning", tuning), web.post("/fine-tuning", tuning)])
     return pages
 
 
@@ -67,10 +81,19 @@ async def _read_edit(request: web.Request) -> _EditRequest:
         web.HTTPForbidden: it comes from another page.
         ValueError: it is not what the tool's page sends.
     """
+    _require_own_page(request)
+    return msgspec.json.decode(await request.read(), type=_EditRequest)
+
+
+def _require_own_page(request: web.Request) -> None:
+    """Check that a request comes from the tool's own page.
+
+    Raises:
+        web.HTTPForbidden: it does not.
+    """
     own = f"{request.scheme}://{request.host}"
     if request.content_type != "application/json" or request.headers.get("Origin", own) != own:
-        raise web.HTTPForbidden(text="labels are taken from the tool's own page alone\n")
-    return msgspec.json.decode(await request.read(), type=_EditRequest)
+        raise web.HTTPForbidden(text="requests are taken from the tool's own page alone\n")
 
 
 @web.middleware

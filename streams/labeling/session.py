@@ -172,22 +172,26 @@ class Session:
     @property
     def overview(self) -> dict[str, Any]:
         """The pages with the state of each, and the file of their labels."""
-        names = {entry.id for entry in self._store.entries}
         pages = [
-            {"id": entry.id, "url": entry.url, "title": entry.title, "state": self._state(number)}
-            for number, entry in enumerate(self._store.entries)
+            {"id": entry.id, "url": entry.url, "title": entry.title, "state": state}
+            for entry, state in zip(self._store.entries, self.states, strict=True)
         ]
         return {
             "pages": pages,
             "file": str(self._file.path),
-            "others": len(self._file.labels.keys() - names),
+            "others": len(self._file.labels.keys() - {entry.id for entry in self._store.entries}),
             "set_aside": self._file.set_aside and str(self._file.set_aside),
         }
 
     @property
+    def states(self) -> list[LabelState]:
+        """State of the labels of each page."""
+        return [self._state(number) for number in range(len(self))]
+
+    @property
     def progress(self) -> str:
         """Numbers of pages that are labeled, half-labeled, and cannot be, as far as that is known."""
-        states = Counter(map(self._state, range(len(self))))
+        states = Counter(self.states)
         parts = [f"{states[LabelState.LABELED]:,} of {pluralize(len(self), 'page')} labeled"]
         parts += [f"{states[state]:,} {words}" for state, words in _UNFINISHED.items() if states[state]]
         return ", ".join(parts)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from pathlib import Path
 
 from playwright.async_api import FrameLocator, Page, expect
@@ -11,6 +11,7 @@ from playwright.async_api import FrameLocator, Page, expect
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.inspection.inspection import open_inspector_pool
+from dehusk.streams.labeling.fine_tuning import FineTuner, Training
 from dehusk.streams.labeling.labels_file import open_labels_file
 from dehusk.streams.labeling.server import application
 from dehusk.streams.labeling.session import Session, Suggester
@@ -37,14 +38,16 @@ class UnchangedSession(Session):
 
 @asynccontextmanager
 async def labeling(
-    pages: Sequence[Outcome], labels: Path, kind: type[Session] = Session
+    pages: Sequence[Outcome], labels: Path, kind: type[Session] = Session, training: Training | None = None
 ) -> AsyncIterator[str]:
-    """The address of the tool, whose suggestions are those of the rules."""
+    """The address of the tool, whose suggestions are those of the rules; it fine-tunes where it can."""
     limits = PageLimits(max_blocks=20_000)
     async with open_inspector_pool("auto", SourceSettings(), limits) as pool:
         with open_store(pages) as store, open_labels_file(labels) as file:
             session = kind(store, file, pool, Suggester(RulesLabeler()))
-            async with serving(application(session, "127.0.0.1"), "127.0.0.1", 0) as address:
+            tuner = training and FineTuner(training, session, store, file)
+            served = serving(application(session, "127.0.0.1", tuner), "127.0.0.1", 0)
+            async with aclosing(tuner) if tuner else nullcontext(), served as address:
                 yield address
 
 

@@ -1,5 +1,7 @@
 """The labeling tool, in a browser: clicks, strokes, keys, hostile pages, labels that cannot be saved."""
 
+import asyncio
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import product
@@ -9,8 +11,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.labeling.fine_tuning import Training
 from dehusk.streams.labeling.labels_file import read_labels_file
 from tests.browser.conftest import Visiting
 from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
@@ -468,3 +472,47 @@ async def test_a_phone_shows_it_without_scrolling_sideways(tool: Visit) -> None:
     await tool.page.locator("#block-0").click()
     await tool.drawn()
     assert await too_wide(tool.page) == []
+
+
+@pytest.mark.parametrize("ends", ["written", "not-better"])
+async def test_fine_tuning_shows_its_progress_and_the_scores(
+    visiting: Visiting, labels: Path, tmp_path: Path, ends: str
+) -> None:
+    go, python = tmp_path / "go", tmp_path / "python"
+    os.mkfifo(go)
+    status = {"written": 0, "not-better": 3}[ends]
+    script = f"echo 'part 1 of 5' >&2; read line < {go}; echo 'F1 0.5 before, 0.9 after'; exit {status}"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
+    async with labeling(pages_of(BODY), labels, training=training) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        page = visit.page
+        await expect(page.locator("#tune")).to_have_text("Fine-tune")
+        await page.click("#tune")
+        await page.keyboard.press("a")  # a key of the page under it, which does nothing
+        await page.click("#tuning-start")
+        await expect(page.locator("#tuning-progress")).to_contain_text("part 1 of 5")
+        await expect(page.locator("#tuning-start")).to_be_disabled()
+        await page.reload()
+        await expect(page.locator("#tune")).to_have_text("Fine-tuning …")
+        await asyncio.to_thread(go.write_text, "\n")
+        await expect(page.locator("#tune")).to_have_text(
+            {"written": "Fine-tuned", "not-better": "Not better"}[ends]
+        )
+        await page.click("#tune")
+        await expect(page.locator("#tuning-result")).to_have_text("F1 0.5 before, 0.9 after")
+        following = {"written": "dehusk model verify", "not-better": "--force"}[ends]
+        await expect(page.locator("#tuning-next")).to_contain_text(following)
+        await expect(page.locator("#tuning-start")).to_be_enabled()
+        assert await faint_texts(page) == []
+        await page.set_viewport_size({"width": 390, "height": 844})
+        assert await too_wide(page) == []
+        assert await saved_nothing(labels)
+        await visit.leave()
+
+
+async def saved_nothing(labels: Path) -> bool:
+    """True if the file of labels is empty."""
+    return await asyncio.to_thread(labels.read_bytes) == b""

@@ -11,7 +11,10 @@ _NEED_IT = [
         f"dehusk/test_{name}.py"
         for name in ("export", "model", "second_pass", "second_pass_graph", "token_scores", "trainer")
     ),
-    *(f"fine_tuning/test_{name}.py" for name in ("commands", "correction", "graph", "trials", "validation")),
+    *(
+        f"fine_tuning/test_{name}.py"
+        for name in ("commands", "correction", "graph", "labeling_tool", "trials", "validation")
+    ),
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
     *(f"web2text/test_{name}.py" for name in ("commands", "export", "model")),
 ]

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,19 @@ def test_labels_are_saved_and_go_on_in_the_next_run(lines: Path, tmp_path: Path)
     with running(lines, "--labels", labels, "--limit", 2) as (address, line):
         assert "(1 of 2 pages labeled; Ctrl-C ends it)" in line
         assert ask(f"{address}pages/0")["labels"] == [1, 0]
+
+
+def test_fine_tuning_is_offered_with_an_environment_to_the_page_alone(lines: Path, tmp_path: Path) -> None:
+    training = tmp_path / "python"
+    training.write_text("#!/bin/sh\nsleep 600\n")
+    training.chmod(0o755)
+    with running(lines, "--labels", tmp_path / "labels.jsonl", "--training", training) as (address, _):
+        assert ask(f"{address}fine-tuning")["state"] == "idle"
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{address}fine-tuning", b"{}", timeout=60)
+        assert ask(f"{address}fine-tuning")["state"] == "idle"
+        assert ask(f"{address}fine-tuning", {})["state"] == "running"
+    assert (tmp_path / "labels-fine-tuned" / "pages.jsonl").exists()
 
 
 def test_a_torn_line_and_labels_of_other_pages_are_told(lines: Path, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ async def test_another_site_cannot_have_its_name_lead_here(
         assert answer.status == status
 
 
-@pytest.mark.parametrize("path", ["/pages/2", "/pages/x", "/pages/-1", "/labels.jsonl"])
+@pytest.mark.parametrize("path", ["/pages/2", "/pages/x", "/pages/-1", "/labels.jsonl", "/fine-tuning"])
 async def test_nothing_else_is_served(client: aiohttp.ClientSession, path: str) -> None:
     async with client.get(path) as answer:
         assert answer.status == 404
