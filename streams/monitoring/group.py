@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.reader import open_topics
+from dehusk.streams.monitoring.drops import GroupDrops
 from dehusk.streams.monitoring.history import HOUR_SECONDS, SLOT_SECONDS, Curve, slot_of, sum_hour
-from dehusk.streams.monitoring.messages import Shared, SharedPoint, SharedState, read_shared
+from dehusk.streams.monitoring.messages import Shared, SharedDrops, SharedPoint, SharedState, read_shared
 from dehusk.streams.monitoring.outages import MAX_OUTAGES, latest, merge
 from dehusk.streams.monitoring.state import Counts, Outage, Point, State
 from dehusk.streams.monitoring.summing import add_lost, sum_counts, sum_states
@@ -105,6 +106,7 @@ class Group:
         self.name = name
         self.own = own
         """Name of the worker that keeps it, if one does."""
+        self.drops = GroupDrops(monotonic)
         self.malformed = 0
         """Messages of the topic that no worker of this version wrote."""
         self._clock = clock
@@ -128,6 +130,9 @@ class Group:
             return
         now, written = self._clock(), milliseconds / 1000
         age = now - written if now - written > _MAX_CLOCK_SKEW else 0.0
+        if isinstance(shared, SharedDrops):
+            self.drops.add(shared.reason, shared.latest, age)
+            return
         if self._monotonic() - self._last_seen > GONE_SECONDS:
             self._heard_since = self._monotonic()
         self._last_seen = max(self._last_seen, self._monotonic() - age)

@@ -188,8 +188,10 @@ async def _sharing(
     if group is None or topic is None:
         yield []
         return
-    async with open_sharing(settings.kafka, topic, group, live, address) as sharing:
-        follower = follow_group(settings.kafka, topic, group)
+    follower = follow_group(settings.kafka, topic, group)
+    caught_up = follower.caught_up
+    opening = open_sharing(settings.kafka, topic, group, live, address=address, caught_up=caught_up)
+    async with opening as sharing:
         beside += [sharing.dependency, follower.dependency]
         yield [sharing.run, follower.run]
         await sharing.leave()

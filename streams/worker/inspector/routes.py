@@ -10,9 +10,10 @@ from aiohttp.typedefs import Handler
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.inspection.server import DOCUMENTS, PASTES, POSITIONS
+from dehusk.streams.monitoring.drops import Drop
 from dehusk.streams.web.local_pages import is_loopback
 from dehusk.streams.worker.inspector.inspector import Inspector
-from dehusk.streams.worker.monitoring.drops import Drop, DropLog, Published
+from dehusk.streams.worker.monitoring.drops import DropLog, Published
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
 _FILES = Path(__file__).with_name("static")

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.monitoring.drops import MAX_DROPS, Drop, Reason
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.wording import printable, program
 from dehusk.streams.worker.results import CleanedMessage
@@ -18,19 +19,8 @@ _BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
 """Reasons that are always logged as warnings; the others are faults of pages, and are counted."""
 _MAX_CHARACTERS = 300
 """Length at which a text from a page is cut."""
-_MAX_DROPS = 5
 _MAX_DOCUMENTS = 30
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """A page without a document."""
-
-    time: datetime
-    source: Origin
-    url: str | None
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +53,7 @@ _Document = tuple[float, Origin, bytes | None, ModelVersion | None, bool]
 @dataclass(slots=True)
 class _Drops:
     count: int = 0
-    latest: deque[Drop] = field(default_factory=lambda: deque(maxlen=_MAX_DROPS))
+    latest: deque[Drop] = field(default_factory=lambda: deque(maxlen=MAX_DROPS))
 
 
 class DropLog:
@@ -91,6 +81,16 @@ class DropLog:
     def dead_letters(self) -> DropsByReason:
         """Pages that became dead letters."""
         return _by_reason(self._dead_letters)
+
+    @property
+    def latest(self) -> dict[Reason, tuple[Drop, ...]]:
+        """The last five of each reason, oldest first."""
+        kinds = {"skipped": self._skipped, "dead_letters": self._dead_letters}
+        return {
+            (kind, reason): tuple(each.latest)
+            for kind, drops in kinds.items()
+            for reason, each in drops.items()
+        }
 
     def note(self, cleaned: CleanedMessage) -> None:
         """Keep the documents and drops of a message, and log the drops."""
@@ -145,4 +145,4 @@ def _by_reason(drops: dict[str, _Drops]) -> DropsByReason:
 
 
 def _shorten(text: str) -> str:
-    return printable(text[:_MAX_CHARACTERS])
+    return printable(text[:_MAX_CHARACTERS])[:_MAX_CHARACTERS]

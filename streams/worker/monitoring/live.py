@@ -8,6 +8,7 @@ from contextlib import suppress
 import orjson
 from aiohttp import web
 
+from dehusk.streams.monitoring.drops import GroupDrops
 from dehusk.streams.monitoring.group import Group
 from dehusk.streams.monitoring.history import HOUR_SECONDS, SLOT_SECONDS, History, with_quantiles
 from dehusk.streams.monitoring.state import Point, State
@@ -145,17 +146,14 @@ class Live:
 
     def _state_as_json(self, name: str) -> bytes:
         of, state = self._select(name)
-        drops = self.monitor.drops if of in (self._own, _GROUP) else None
         return orjson.dumps(
             {
                 "of": of,
                 "own": self._own,
                 "point": with_quantiles(state.point),
                 "state": state,
-                "skipped": _with_examples(state.counts.skipped, drops.skipped if drops else {}),
-                "dead_letters": _with_examples(
-                    state.counts.dead_letters, drops.dead_letters if drops else {}
-                ),
+                "skipped": self._with_examples("skipped", state.counts.skipped),
+                "dead_letters": self._with_examples("dead_letters", state.counts.dead_letters),
                 "group": self._group and _describe(self._group),
                 "rollout": self.monitor.rollout(),
             }
@@ -170,13 +168,14 @@ class Live:
         state = self._group.state
         return (_GROUP, state) if state else (self._own, self.state)
 
-
-def _with_examples(counts: Mapping[str, int], own: DropsByReason) -> DropsByReason:
-    """Add the latest drops of this worker to counts; other workers show theirs on their own pages."""
-    return {
-        reason: DropsOfReason(count, own[reason].latest if reason in own else ())
-        for reason, count in counts.items()
-    }
+    def _with_examples(self, kind: str, counts: Mapping[str, int]) -> DropsByReason:
+        """Add the latest drops of the group to counts, of any worker; without a group, those of this one."""
+        own = self.monitor.drops.latest
+        group = self._group.drops if self._group else GroupDrops()
+        return {
+            reason: DropsOfReason(count, group.latest((kind, reason), own.get((kind, reason), ())))
+            for reason, count in counts.items()
+        }
 
 
 def _describe(group: Group) -> dict[str, object]:

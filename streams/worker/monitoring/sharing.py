@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import math
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
@@ -17,8 +19,10 @@ from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.monitoring.group import SHARE_SECONDS, Group
 from dehusk.streams.monitoring.history import slot_of
 from dehusk.streams.monitoring.messages import (
+    SharedDrops,
     SharedPoint,
     SharedState,
+    drops_record,
     end_record,
     point_record,
     state_record,
@@ -29,6 +33,8 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.live import Live
 
 LEAVE_SECONDS = 2.0
+DROPS_SECONDS = 5.0
+"""Shortest interval at which a worker shares drops."""
 _MAX_HOST = 100
 _WILDCARD_ADDRESSES = {"0.0.0.0", "::", "[::]"}  # noqa: S104 for comparison
 _log = logging.getLogger(__name__)
@@ -40,7 +46,7 @@ def name_worker() -> str:
 
 
 class Sharing:
-    """Writer of a worker's state to the topic, and of the point of each finished slot."""
+    """Writer of a worker's state to the topic, of the point of each finished slot, and of drops."""
 
     def __init__(
         self,
@@ -51,6 +57,7 @@ class Sharing:
         live: Live,
         *,
         page: str | None,
+        caught_up: asyncio.Event,
     ) -> None:
         self._producer = producer
         self._kafka = kafka
@@ -59,6 +66,10 @@ class Sharing:
         self._worker = group.own or name_worker()
         self._live = live
         self._page = page
+        self._caught_up = caught_up
+        self._drops = group.drops
+        self._drops_time = -math.inf
+        """Time at which drops were shared last, in monotonic seconds."""
         self._shared_slot = -1
         """Slot of the last point that was sent."""
         self.dependency = Dependency(f"sending to topic {topic}", "other workers do not see this one")
@@ -69,18 +80,21 @@ class Sharing:
             state = self._live.state
             points = self._new_points(slot_of(state.point.time) - 1)
             shared = state_record(self._group, self._worker, SharedState(_host(), self._page, state))
-            if await self._send([*self._records(points, state.counts), shared]) and points:
-                self._shared_slot = slot_of(points[-1].time)
+            is_due = time.monotonic() - self._drops_time >= DROPS_SECONDS
+            drops = self._new_drops() if is_due else []
+            if await self._send([*self._records(points, state.counts), shared, *drops]):
+                self._shared_slot = slot_of(points[-1].time) if points else self._shared_slot
+                self._drops_time = time.monotonic() if drops else self._drops_time
             await asyncio.sleep(SHARE_SECONDS)
 
     async def leave(self) -> None:
-        """Write the last points and the worker's tombstone."""
+        """Write the last points and drops, and the worker's tombstone."""
         self._live.record()
         state = self._live.state
         records = self._records(self._new_points(slot_of(state.point.time)), state.counts)
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
-                await self._send([*records, end_record(self._group, self._worker)])
+                await self._send([*records, *self._new_drops(), end_record(self._group, self._worker)])
 
     def _new_points(self, last: int) -> list[Point]:
         """Return the points that were not sent yet, up to a slot."""
@@ -88,6 +102,13 @@ class Sharing:
 
     def _records(self, points: Sequence[Point], counts: Counts) -> list[Record]:
         return [point_record(self._group, self._worker, SharedPoint(point, counts)) for point in points]
+
+    def _new_drops(self) -> list[Record]:
+        """Return the records of the reasons of which the topic lacks drops of this worker, as far as read."""
+        if not self._caught_up.is_set():
+            return []
+        lacking = self._drops.to_share(self._live.monitor.drops.latest)
+        return [drops_record(self._group, SharedDrops(*each)) for each in lacking.items()]
 
     async def _send(self, records: Sequence[Record]) -> bool:
         """Send records; return True if the brokers took all."""
@@ -103,16 +124,19 @@ class Sharing:
 
 @asynccontextmanager
 async def open_sharing(
-    kafka: KafkaSettings, topic: str, group: Group, live: Live, address: str
+    kafka: KafkaSettings, topic: str, group: Group, live: Live, *, address: str, caught_up: asyncio.Event
 ) -> AsyncIterator[Sharing]:
     """Open the sharing of a worker whose live page is at an address of its own host.
+
+    Drops are shared once `caught_up` is set: the group then has what the topic holds.
 
     Raises:
         ConfigurationError: the brokers refuse the user.
         UnavailableError: the brokers do not answer.
     """
     async with open_producer(kafka) as producer:
-        yield Sharing(producer, kafka, topic, group, live, page=page_address(address))
+        page = page_address(address)
+        yield Sharing(producer, kafka, topic, group, live, page=page, caught_up=caught_up)
 
 
 def follow_group(kafka: KafkaSettings, topic: str, group: Group) -> TopicFollower:

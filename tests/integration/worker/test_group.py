@@ -56,6 +56,16 @@ async def shown(worker: Worker, workers: int, documents: int, of: str = "group")
     raise AssertionError
 
 
+async def examples(worker: Worker, of: str = "group") -> list[tuple[str, str, int]]:
+    """Return the name, and the URL and offset of each example of a page that is no HTML, once shown."""
+    async with aclosing(events(worker, of)) as told:
+        async for state in told:
+            found = state.get("skipped", {}).get("not-html")
+            if state["of"] == of and found and found["latest"]:
+                return [(state["of"], each["url"], each["source"]["offset"]) for each in found["latest"]]
+    raise AssertionError
+
+
 def own(state: dict[str, Any]) -> str:
     return str(state["own"])
 
@@ -98,6 +108,32 @@ async def test_a_killed_worker_is_gone_and_what_it_did_stays(bench: Bench, site,
     (gone,) = [row for row in state["group"]["workers"] if row["gone_since"] is not None]
     assert gone["worker"] != own(state)
     assert gone["gone_since"] < state["point"]["time"]
+
+
+async def test_examples_of_killed_workers_stay(bench: Bench, fresh: str, figures) -> None:
+    url = f"https://{fresh}.example/pdf"
+    one = bench.worker("--monitoring-topic", figures)
+    await bench.produce([Record(url.encode(), b"%PDF-1.4\n%\xe2", (("content-type", b"text/html"),))])
+    await bench.until_done()
+    name = own(await shown(one, 1, 0))
+    other = bench.worker("--monitoring-topic", figures)
+    await bench.until(other.has_partitions)
+    for of in ("group", name):
+        assert await examples(other, of) == [(of, url, 0)]
+    assert other.report()["skipped"] == {}
+    for worker in (one, other):
+        worker.kill()
+    restarted = bench.worker("--monitoring-topic", figures)
+    await bench.until(restarted.has_partitions)
+    assert await examples(restarted) == [("group", url, 0)]
+    assert restarted.report()["skipped"] == {}
+    await bench.produce([Record(url.encode(), b"%PDF-1.5\n%\xe2", (("content-type", b"text/html"),))])
+    await bench.until_done()
+    late = bench.worker("--monitoring-topic", figures)
+    await bench.until(late.has_partitions)
+    while len(found := await examples(late)) < 2:
+        pass
+    assert [offset for _, _, offset in found] == [0, 1]
 
 
 async def test_what_others_write_on_the_topic_is_left_out(bench: Bench, site, figures) -> None:

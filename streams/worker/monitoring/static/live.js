@@ -273,7 +273,7 @@ function showReasons(parent, reasons) {
     const example = ({ time, source }) => `${time} ${source.topic} ${source.partition} ${source.offset}`;
     const [, examples, hint] = details.children;
     sync(examples, latest.toReversed(), example, createExample, () => {});
-    setText(hint, latest.length ? "" : "Only other workers have met it: examples are on their pages.");
+    setText(hint, latest.length ? "" : "No example of it is shared yet.");
   });
 }
 

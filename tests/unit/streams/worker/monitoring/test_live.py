@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -11,9 +12,12 @@ import orjson
 import pytest
 from aiohttp import web
 
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.monitoring.drops import Drop
 from dehusk.streams.monitoring.group import Group
-from dehusk.streams.monitoring.messages import SharedState, state_record
+from dehusk.streams.monitoring.messages import SharedDrops, SharedState, drops_record, state_record
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.worker.monitoring.live import MAX_CLIENTS, Feed, Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
@@ -84,6 +88,20 @@ def test_a_worker_of_the_group_can_be_chosen(member: Live, group: Group, wanted:
         tell(group, worker, member)
     assert state(member, wanted)["of"] == history(member, wanted)["of"] == wanted
     assert bool(history(member, wanted)["points"]) == (wanted == "me")
+
+
+@pytest.mark.parametrize("wanted", ["group", "me", "other"])
+def test_examples_are_those_of_all_workers(member: Live, group: Group, wanted: str) -> None:
+    skipped = Skipped(SkipReason.NOT_HTML, "image/png", "https://e.org/")
+    member.monitor.drops.note(CleanedMessage(Message(None, b"", (), "raw", 3, 7), skipped=[skipped]))
+    for worker in ("me", "other"):
+        tell(group, worker, member)
+    earlier = Drop(datetime(2026, 1, 1, tzinfo=UTC), Origin("raw", 0, 1), None, "by a worker that was killed")
+    record = drops_record("g", SharedDrops(("skipped", "not-html"), (earlier,)))
+    group.handle(Message(record.key, record.value), int(1000 * time.time()))
+    shown = state(member, wanted)
+    assert (shown["of"], list(shown["skipped"]), shown["dead_letters"]) == (wanted, ["not-html"], {})
+    assert [each["source"]["offset"] for each in shown["skipped"]["not-html"]["latest"]] == [1, 7]
 
 
 def test_a_worker_that_nobody_knows_is_none(member: Live, group: Group) -> None:

@@ -1,21 +1,27 @@
 """Records of a worker on the topic of its group."""
 
 import asyncio
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pytest
 from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.monitoring.drops import Drop
 from dehusk.streams.monitoring.group import Group
 from dehusk.streams.monitoring.history import SLOTS, slot_of
-from dehusk.streams.monitoring.messages import read_shared
+from dehusk.streams.monitoring.messages import SharedDrops, drops_record, read_shared
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
 from dehusk.streams.worker.monitoring.sharing import Sharing, name_worker, page_address
+from dehusk.streams.worker.results import CleanedMessage
 
 
 class Producer:
@@ -53,13 +59,20 @@ def live(monitor: Monitor, group: Group) -> Live:
 @pytest.fixture
 def producer(monkeypatch: pytest.MonkeyPatch) -> Producer:
     monkeypatch.setattr("dehusk.streams.worker.monitoring.sharing.SHARE_SECONDS", 0.001)
+    monkeypatch.setattr("dehusk.streams.worker.monitoring.sharing.DROPS_SECONDS", 0.0)
     return Producer()
 
 
 @pytest.fixture
-def sharing(producer: Producer, group: Group, live: Live) -> Sharing:
+def sharing(producer: Producer, group: Group, live: Live, caught_up: asyncio.Event) -> Sharing:
     kafka = KafkaSettings()
-    return Sharing(producer, kafka, "figures", group, live, page="http://h:1/")  # type: ignore[arg-type]
+    page = "http://h:1/"
+    return Sharing(producer, kafka, "figures", group, live, page=page, caught_up=caught_up)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def caught_up() -> asyncio.Event:
+    return asyncio.Event()
 
 
 async def run_until(sharing: Sharing, holds: Callable[[], bool]) -> None:
@@ -72,8 +85,8 @@ async def run_until(sharing: Sharing, holds: Callable[[], bool]) -> None:
 
 def at(monkeypatch: pytest.MonkeyPatch, live: Live, *times: float) -> None:
     """Record at these times."""
-    for time in times:
-        monkeypatch.setattr("dehusk.streams.worker.monitoring.live.time.time", lambda time=time: time)
+    for each in times:
+        monkeypatch.setattr("dehusk.streams.worker.monitoring.live.time.time", lambda each=each: each)
         live.record()
 
 
@@ -125,6 +138,97 @@ async def test_at_the_end_it_tells_the_last_counts_and_a_tombstone(
     for each in producer.records:
         group.handle(each, 10**13)
     assert group.rows == []
+
+
+SKIPPED = ["", "skipped/not-html/g"]
+
+
+def skip(live: Live, offset: int) -> None:
+    message = Message(None, b"", (), "raw", 3, offset)
+    skipped = Skipped(SkipReason.NOT_HTML, "image/png", f"https://e.org/{offset}")
+    live.monitor.drops.note(CleanedMessage(message, skipped=[skipped]))
+
+
+def shared_drops(producer: Producer) -> list[list[int]]:
+    """Return the offsets of the drops in each message about some."""
+    read = [read_shared(each, "g") for each in producer.records]
+    return [[drop.source.offset for drop in each.latest] for each in read if isinstance(each, SharedDrops)]
+
+
+async def test_drops_wait_until_the_topic_is_read_and_are_told_until_they_are_there(
+    sharing: Sharing, producer: Producer, group: Group, live: Live, caught_up: asyncio.Event
+) -> None:
+    skip(live, 2)
+    await run_until(sharing, lambda: producer.names().count(["g", "me"]) > 3)
+    assert SKIPPED not in producer.names()
+    earlier = Drop(datetime(2026, 1, 1, tzinfo=UTC), Origin("raw", 3, 1), None, "by a worker that was killed")
+    record = drops_record("g", SharedDrops(("skipped", "not-html"), (earlier,)))
+    group.handle(Message(record.key, record.value), int(1000 * time.time()))
+    caught_up.set()
+    await run_until(sharing, lambda: SKIPPED in producer.names())
+    for each in producer.records:
+        group.handle(each, int(1000 * time.time()))
+    written = shared_drops(producer)
+    assert written[-1] == [1, 2]
+    told = producer.names().count(["g", "me"])
+    await run_until(sharing, lambda: producer.names().count(["g", "me"]) > told + 3)
+    assert shared_drops(producer) == written
+
+
+async def test_drops_that_come_soon_after_others_wait(
+    sharing: Sharing,
+    producer: Producer,
+    live: Live,
+    caught_up: asyncio.Event,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caught_up.set()
+    monkeypatch.setattr("dehusk.streams.worker.monitoring.sharing.DROPS_SECONDS", 1e9)
+    skip(live, 1)
+    await run_until(sharing, lambda: SKIPPED in producer.names())
+    skip(live, 2)
+    told = producer.names().count(["g", "me"])
+    await run_until(sharing, lambda: producer.names().count(["g", "me"]) > told + 3)
+    assert shared_drops(producer) == [[1]]
+    monkeypatch.setattr("dehusk.streams.worker.monitoring.sharing.DROPS_SECONDS", 0.0)
+    await run_until(sharing, lambda: len(shared_drops(producer)) > 1)
+    assert shared_drops(producer)[:2] == [[1], [1, 2]]
+
+
+async def test_drops_that_could_not_be_sent_are_sent_later(
+    sharing: Sharing, producer: Producer, live: Live, caught_up: asyncio.Event
+) -> None:
+    caught_up.set()
+    skip(live, 1)
+    producer.error = KafkaConnectionError("away")
+    await run_until(sharing, lambda: producer.trials > 20)
+    producer.error = None
+    await run_until(sharing, lambda: SKIPPED in producer.names())
+
+
+async def test_at_the_end_it_tells_its_last_drops(
+    sharing: Sharing, producer: Producer, live: Live, caught_up: asyncio.Event
+) -> None:
+    caught_up.set()
+    skip(live, 1)
+    await sharing.leave()
+    assert shared_drops(producer) == [[1]]
+
+
+async def test_drops_with_long_and_unprintable_texts_are_read(
+    sharing: Sharing, producer: Producer, group: Group, live: Live, caught_up: asyncio.Event
+) -> None:
+    caught_up.set()
+    text = "\x1b\ud800\U000e0001" * 1000
+    for offset in range(5):
+        cleaned = CleanedMessage(Message(None, b"", (), "t" * 249, 3, offset))
+        cleaned.skipped.append(Skipped(SkipReason.NOT_HTML, text, text))
+        live.monitor.drops.note(cleaned)
+    await sharing.leave()
+    for each in producer.records:
+        group.handle(each, int(1000 * time.time()))
+    assert group.malformed == 0
+    assert len(group.drops.latest(("skipped", "not-html"))) == 5
 
 
 async def test_a_kafka_that_hangs_does_not_keep_it(
