@@ -105,11 +105,11 @@ print([name for name in {OTHERS + EXTRAS["cli"]} if find_spec(name)])
 import dehusk
 document = dehusk.extract({PAGE!r}, "http://x.test/", with_markdown=True, with_html=True, metadata="full")
 assert dehusk.Document.from_json(document.to_json()) == document
-print(document.text[:20], document.language, dehusk.metadata({PAGE!r}).title == document.metadata.title)
+print(document.text[:20], document.language, dehusk.metadata("<meta name=author content=Ada>").author)
 print([result == dehusk.extract({PAGE!r}) for _, result in dehusk.extract_many([{PAGE!r}] * 2, processes=1)])
 """
     ended = run_alone(tmp_path, "-c", code)
-    assert ended.stdout.splitlines() == ["[]", "A paragraph of prose en True", "[True, True]"], ended.stderr
+    assert ended.stdout.splitlines() == ["[]", "A paragraph of prose en Ada", "[True, True]"], ended.stderr
 
 
 def test_the_library_is_small_in_memory_until_a_page_comes(installed: Path, tmp_path: Path) -> None:
