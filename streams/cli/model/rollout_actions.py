@@ -4,6 +4,7 @@ The commands load them when they run: their help needs no client of Triton or Ka
 """
 
 import asyncio
+import getpass
 import os
 import socket
 import time
@@ -66,7 +67,11 @@ def show_history(options: RolloutOptions, limit: int) -> None:
 
 def user_name() -> str:
     """Return the user and host that change something."""
-    return f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # containers have users without names
+        name = str(os.getuid())
+    return f"{name}@{socket.gethostname()}"
 
 
 def change(
