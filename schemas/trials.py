@@ -277,6 +277,11 @@ def total_figures(reports: Sequence[WorkerReport]) -> dict[str, Figures]:
     return totals
 
 
+def total_comparison(reports: Sequence[WorkerReport], trial: str) -> Comparison:
+    """Return the comparisons of several workers of a trial together."""
+    return total(report.compared(trial) for report in reports) or Comparison()
+
+
 def total(comparisons: Iterable[Comparison | None]) -> Comparison | None:
     """Return the comparisons of several workers together; None where there are none."""
     found = [each for each in comparisons if each is not None]

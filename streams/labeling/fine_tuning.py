@@ -7,10 +7,8 @@ from a topic or standard input, and labels go on changing: what to learn from is
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import signal
-import sys
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,7 +28,7 @@ from dehusk.streams.folders import writing
 from dehusk.streams.labeling.labels_file import LabelsFile, labels_line
 from dehusk.streams.labeling.session import LabelState, Session
 from dehusk.streams.labeling.store import PageStore
-from dehusk.streams.local import guard
+from dehusk.streams.local.process import guarded
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.wording import pluralize, printable
 
@@ -189,9 +187,8 @@ class FineTuner:
 
     async def _run(self, command: Sequence[str]) -> int:
         """Run a command at low priority; return its exit status, and keep its last lines."""
-        guarded = [sys.executable, "-IS", guard.__file__, str(os.getpid()), "nice", "-n", "19", *command]
         process = await asyncio.create_subprocess_exec(
-            *guarded,
+            *guarded(["nice", "-n", "19", *command]),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

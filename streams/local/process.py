@@ -20,6 +20,11 @@ _MIN_FREE_BYTES = 4 * MIB
 """Free bytes below which a disk counts as full; a service may have freed a file that it could not finish."""
 
 
+def guarded(command: Sequence[str]) -> list[str]:
+    """Return the command of a guard that runs another one, and ends it with this process."""
+    return [sys.executable, "-IS", guard.__file__, str(os.getpid()), *command]
+
+
 class Program(ABC):
     """The program of a service, with the command that runs it and a test of its readiness."""
 
@@ -128,11 +133,10 @@ class Service:
 
     def _run(self, command: Sequence[str]) -> None:
         environment = {**os.environ, **self._program.environment()}
-        guarded = [sys.executable, "-IS", guard.__file__, str(os.getpid()), *command]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._guard = subprocess.Popen(
-                guarded,
+                guarded(command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -12,7 +12,7 @@ from dehusk.schemas.trials import (
     EndedTrial,
     Figures,
     WorkerReport,
-    total,
+    total_comparison,
     total_figures,
 )
 
@@ -51,7 +51,7 @@ def _pairs(state: Rollout) -> dict[str, _Pair]:
 
 
 def _ended(trial: str, pair: _Pair, after: Rollout, reports: Sequence[WorkerReport]) -> EndedTrial:
-    comparison = total(each.compared(trial) for each in reports) or Comparison()
+    comparison = total_comparison(reports, trial)
     figures = comparison.shadow if trial == SHADOW else total_figures(reports).get(pair.version, Figures())
     return EndedTrial(
         trial, pair.version, pair.trusted, after.revision, after.change, len(reports), figures, comparison

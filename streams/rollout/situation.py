@@ -196,5 +196,5 @@ def _uses(control: Control, model: str, version: str) -> Iterator[str]:
             yield f"a rollback of {scope} goes back to it, until another one is promoted"
     for scope in {key.scope for key in control.reports if key.scope.model == model}:
         for report in control.live_reports(scope):
-            if version in {report.serving, report.canary, report.shadow}:
+            if version in report.versions:
                 yield f"worker {report.worker} of {scope} labels with it"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from dehusk.schemas.rollout import Limits, Rollout, Steps
-from dehusk.schemas.trials import CANARY, Comparison, WorkerReport, total
+from dehusk.schemas.trials import CANARY, WorkerReport, total_comparison
 
 
 def wait_reason(state: Rollout, reports: Sequence[WorkerReport], now: datetime) -> str | None:
@@ -37,7 +37,7 @@ def _worker_reason(state: Rollout, version: str, reports: Sequence[WorkerReport]
 
 
 def _evidence_reason(limits: Limits, reports: Sequence[WorkerReport]) -> str | None:
-    compared = total(report.compared(CANARY) for report in reports) or Comparison()
+    compared = total_comparison(reports, CANARY)
     if compared.pages >= limits.least_pages and compared.calls >= limits.least_calls:
         return None
     return (

@@ -75,7 +75,7 @@ class Sharing:
         self.dependency = Dependency(f"sending to topic {topic}", "other workers do not see this one")
 
     async def run(self) -> None:
-        """Write every other second, until cancelled; points that could not be sent are sent again."""
+        """Write every second, until cancelled; points that could not be sent are sent again."""
         while True:
             state = self._live.state
             points = self._new_points(slot_of(state.point.time) - 1)

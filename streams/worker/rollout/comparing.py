@@ -67,6 +67,10 @@ class _Call:
     answers: Answers | None = None
     error: Exception | None = None
 
+    def answers_for(self, pages: Sequence[EncodedPage]) -> Answers:
+        """Return an answer for each page, None where there is none."""
+        return [None] * len(pages) if self.answers is None else self.answers
+
     @property
     def is_late(self) -> bool:
         return isinstance(self.error, LateError)
@@ -104,8 +108,7 @@ async def compare(
     compared = _figures(pages, tried, trusted.answers) + _timed(
         calls.get(pair.tried), calls.get(pair.trusted)
     )
-    tried_answers = [None] * len(pages) if tried.answers is None else tried.answers
-    for (page, _), one, other in zip(labeled, trusted.answers, tried_answers, strict=True):
+    for (page, _), one, other in zip(labeled, trusted.answers, tried.answers_for(pages), strict=True):
         if isinstance(one, Prediction) and isinstance(other, Prediction):
             compared += _compare_page(page, one, other)
     return compared
@@ -129,7 +132,7 @@ async def _confirmed(call: _Call, pair: Pair, pages: Sequence[EncodedPage]) -> _
 
 
 def _figures(pages: Sequence[EncodedPage], tried: _Call, trusted: Answers) -> Comparison:
-    answers = [None] * len(pages) if tried.answers is None else tried.answers
+    answers = tried.answers_for(pages)
     return Comparison(
         figures_of(pages, trusted),
         figures_of(

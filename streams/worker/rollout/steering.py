@@ -14,10 +14,9 @@ from dehusk.schemas.trials import (
     PROMOTED,
     SHADOW,
     TRIALS,
-    Comparison,
     Figures,
     WorkerReport,
-    total,
+    total_comparison,
     total_figures,
 )
 from dehusk.streams.availability import UNAVAILABLE
@@ -262,7 +261,7 @@ class Steering:
         figures = total_figures(reports)
         verdicts: list[tuple[str, Verdict | None]] = []
         for trial, version in versions.items():
-            compared = total(report.compared(trial) for report in reports) or Comparison()
+            compared = total_comparison(reports, trial)
             seen = compared.shadow if trial == SHADOW else figures.get(version, Figures())
             verdicts.append((version, judge(trial, state.limits, seen, compared)))
         return verdicts

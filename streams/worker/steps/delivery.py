@@ -46,8 +46,7 @@ def audit(cleaned: CleanedMessage) -> AuditRecord:
 def _audited_pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
     """Yield a page for each outcome that `CleanedMessage.pages` counts."""
     for record, position in zip(cleaned.records, cleaned.positions, strict=True):
-        url = (record.key or b"").decode("utf-8", "replace")
-        yield AuditedPage(url, outcome_of(record), document=position)
+        yield AuditedPage(_url(record), outcome_of(record), document=position)
     for skipped in cleaned.skipped:
         yield _without_document(PageOutcome.SKIPPED, skipped, cleaned.message)
     if cleaned.failure is not None:
