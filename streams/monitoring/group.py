@@ -1,15 +1,16 @@
 """Workers of a consumer group, by the states and points that they share on a topic."""
 
+import asyncio
 import logging
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.reader import open_topics
+from dehusk.streams.kafka.reader import Reader, open_topics
 from dehusk.streams.monitoring.drops import GroupDrops
 from dehusk.streams.monitoring.history import HOUR_SECONDS, SLOT_SECONDS, Curve, slot_of, sum_hour
 from dehusk.streams.monitoring.messages import Shared, SharedDrops, SharedPoint, SharedState, read_shared
@@ -83,6 +84,8 @@ class _Worker:
     """Its last state; None before the first, and once it has stopped."""
     last_seen: float = 0.0
     """Time of its last state, in monotonic seconds."""
+    last_time: float = 0.0
+    """The same in seconds since 1970, by the worker's clock."""
     counts_time: float = 0.0
     """Time of its newest counts, in seconds since 1970."""
     counts: Counts | None = None
@@ -138,7 +141,18 @@ class Group:
         self._last_seen = max(self._last_seen, self._monotonic() - age)
         self._last_time = max(self._last_time or 0.0, min(written, now))
         if age < HOUR_SECONDS:
-            self._update(shared, age)
+            self._update(shared, age, min(written, now))
+
+    def awaits(self, since: float) -> bool:
+        """Return True while a worker may run of which nothing was heard since a time in monotonic seconds.
+
+        The topic holds the last states of killed workers, too, and the clocks of hosts differ, so a reader
+        that has just come knows no better than to listen.
+        """
+        return any(
+            worker.shared is not None and worker.last_seen <= since and self._silence(worker) <= GONE_SECONDS
+            for worker in self._workers.values()
+        )
 
     @property
     def silent_since(self) -> float | None:
@@ -207,12 +221,13 @@ class Group:
             self.malformed,
         )
 
-    def _update(self, shared: Shared, age: float) -> None:
+    def _update(self, shared: Shared, age: float, written: float) -> None:
         worker = self._workers.get(shared.worker) or self._admit(shared.worker)
         match shared.content:
             case SharedState(state=state):
                 self._end_silence(shared.worker, worker, age)
                 worker.shared, worker.last_seen = shared.content, self._monotonic() - age
+                worker.last_time = written
                 worker.outages = state.outages
                 self._update_counts(worker, state.counts, state.point.time)
             case SharedPoint(point=point, counts=counts):
@@ -258,20 +273,20 @@ class Group:
         """Yield the times in which nothing was heard of a worker, the present one included."""
         yield from worker.silences
         if worker.shared is not None and self._silence(worker) > GONE_SECONDS:
-            yield Outage(_of_worker(name), self._clock() - self._silence(worker), None, _SILENT)
+            yield Outage(_of_worker(name), worker.last_time, None, _SILENT)
 
     def _end_silence(self, name: str, worker: _Worker, age: float) -> None:
         """Keep the silence of a worker that ends with a message of an age in seconds."""
         now = self._monotonic() - age
         if worker.shared is not None and now - max(worker.last_seen, self._heard_since) > GONE_SECONDS:
-            since, until = (self._clock() - self._monotonic() + moment for moment in (worker.last_seen, now))
-            worker.silences.append(Outage(_of_worker(name), since, until, _SILENT))
+            until = max(worker.last_time, self._clock() - age)
+            worker.silences.append(Outage(_of_worker(name), worker.last_time, until, _SILENT))
 
     def _silence(self, worker: _Worker) -> float:
         return self._monotonic() - worker.last_seen
 
     def _row(self, name: str, worker: _Worker, shared: SharedState) -> Row:
-        state, silence = shared.state, self._silence(worker)
+        state = shared.state
         return Row(
             worker=name,
             host=shared.host,
@@ -279,7 +294,7 @@ class Group:
             version=state.version,
             model=state.model,
             started=state.started,
-            gone_since=self._clock() - silence if silence > GONE_SECONDS else None,
+            gone_since=worker.last_time if self._silence(worker) > GONE_SECONDS else None,
             pages_per_second=state.point.pages_per_second,
             bytes_per_second=state.point.bytes_per_second,
             lag=state.point.lag,
@@ -307,14 +322,28 @@ def _of_worker(name: str) -> str:
 
 
 async def read_group(kafka: KafkaSettings, topic: str, name: str) -> Group:
-    """Read the group as its topic is now.
+    """Read the group as its topic is now, and listen until each worker is heard of or silent.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
     group = Group(name)
-    async with open_topics(kafka, topic) as reader, aclosing(reader.existing()) as held:
-        async for message, time in held:
-            group.handle(message, time)
+    async with open_topics(kafka, topic) as reader:
+        async with aclosing(reader.existing()) as held:
+            async for message, written in held:
+                group.handle(message, written)
+        await _listen(group, reader)
     return group
+
+
+async def _listen(group: Group, reader: Reader) -> None:
+    since = time.monotonic()
+    if not group.awaits(since):
+        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GONE_SECONDS), aclosing(reader.follow()) as new:
+            async for message, written in new:
+                group.handle(message, written)
+                if not group.awaits(since):
+                    return

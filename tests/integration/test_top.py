@@ -1,10 +1,14 @@
 """`dehusk top` on a real topic, as its users start it."""
 
+import asyncio
 import os
 import pty
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
@@ -32,22 +36,50 @@ async def figures(kafka: KafkaSettings, fresh: str) -> str:
     """A topic on which two workers of a group have said how they are, and a third one that has stopped."""
     topic = f"{fresh}-figures"
     await create_topics(kafka, [Topic(topic, 1, 1, {"cleanup.policy": "compact,delete"})])
-    now = time.time()
-    point = Point(now, 5.0, 500.0, 0.5, 3, 1, 10**8, {})
-    state = State(point, "0.1.0", "dehusk version 7", now, COUNTS, (), 100, 1, (), 0, (), None, None)
-    ended = SharedPoint(Point(now - 60, 7.0, 500.0, 0.5, 3, 1, 10**8, {}), COUNTS)
+    ended = SharedPoint(Point(time.time() - 60, 7.0, 500.0, 0.5, 3, 1, 10**8, {}), COUNTS)
     records = [
-        state_record(fresh, "one", SharedState("host", None, state)),
-        state_record(fresh, "two", SharedState("host", None, state)),
-        state_record("other", "three", SharedState("host", None, state)),
+        *(state_of(fresh, worker) for worker in ("one", "two")),
+        state_of("other", "three"),
         point_record(fresh, "ended", ended),
         end_record(fresh, "ended"),
         Record(b"stranger", b"value"),
     ]
+    await write(kafka, topic, records)
+    return topic
+
+
+def state_of(group: str, worker: str) -> Record:
+    now = time.time()
+    point = Point(now, 5.0, 500.0, 0.5, 3, 1, 10**8, {})
+    state = State(point, "0.1.0", "dehusk version 7", now, COUNTS, (), 100, 1, (), 0, (), None, None)
+    return state_record(group, worker, SharedState("host", None, state))
+
+
+async def write(kafka: KafkaSettings, topic: str, records: list[Record]) -> None:
     async with create_producer(kafka) as producer:
         for record in records:
             await enqueue(producer, Outgoing(topic, record))
-    return topic
+
+
+@contextmanager
+def running(kafka: KafkaSettings, topic: str, group: str, *workers: str) -> Iterator[None]:
+    """Have workers say how they are, again and again."""
+    is_over = threading.Event()
+
+    async def share() -> None:
+        async with create_producer(kafka) as producer:
+            while not is_over.is_set():
+                for worker in workers:
+                    await enqueue(producer, Outgoing(topic, state_of(group, worker)))
+                await asyncio.sleep(0.2)
+
+    sharing = threading.Thread(target=lambda: asyncio.run(share()))
+    sharing.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        sharing.join()
 
 
 def top(kafka: KafkaSettings, figures: str, group: str, *options: str) -> list[str]:
@@ -60,21 +92,33 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def test_programs_read_the_group(kafka: KafkaSettings, figures: str, fresh: str) -> None:
-    ended = run(top(kafka, figures, fresh, "--once", "--json"))
+    with running(kafka, figures, fresh, "one", "two"):
+        ended = run(top(kafka, figures, fresh, "--once", "--json"))
     found = orjson.loads(ended.stdout)
     assert ended.returncode == 0
-    assert [row["worker"] for row in found["workers"]] == ["one", "two"]
+    assert [(row["worker"], row["gone_since"]) for row in found["workers"]] == [("one", None), ("two", None)]
     assert found["state"]["point"]["pages_per_second"] == 10.0
     assert found["counts"]["totals"]["documents"] == 27
     assert [point["pages_per_second"] for point in found["points"]] == [7.0]
     assert found["malformed"] == 1
 
 
-def test_a_pipe_gets_one_report(kafka: KafkaSettings, figures: str, fresh: str) -> None:
-    ended = run(top(kafka, figures, fresh))
+def test_a_pipe_gets_one_report_in_which_a_killed_worker_is_silent(
+    kafka: KafkaSettings, figures: str, fresh: str
+) -> None:
+    with running(kafka, figures, fresh, "two"):
+        ended = run(top(kafka, figures, fresh))
     assert ended.returncode == 0
-    assert ended.stdout.startswith(f"group {fresh}: 2 workers; dehusk 0.1.0, dehusk version 7\n")
+    assert ended.stdout.startswith(f"group {fresh}: 1 worker, 1 silent; dehusk 0.1.0, dehusk version 7\n")
     assert "\x1b" not in ended.stdout
+
+
+def test_a_group_whose_workers_were_just_killed_does_not_run(
+    kafka: KafkaSettings, figures: str, fresh: str
+) -> None:
+    ended = run(top(kafka, figures, fresh, "--once"))
+    assert ended.returncode == 1
+    assert ended.stdout.startswith(f"group {fresh}: 0 workers, 2 silent\nno worker heard from since ")
 
 
 def test_a_topic_that_is_not_there_is_an_error(kafka: KafkaSettings, fresh: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import signal
 import sys
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -53,8 +55,8 @@ def command(*, kafka: KafkaSettings, monitoring_topic: str, group: str, once: bo
 
     Shows the throughput of the workers of a consumer group together and of each, the last hour, the lag by
     partition, the pages without a document, and unavailable dependencies. Only the topic is read, in no
-    group, so no worker needs to be reached. q or Ctrl-C ends it. One report ends with status 1 if no worker
-    of the group runs.
+    group, so no worker needs to be reached. It listens first until each worker is heard of or has been silent
+    for four seconds. q or Ctrl-C ends it. One report ends with status 1 if no worker of the group runs.
     """
     console = plain_console()
     if once or as_json or not console.is_terminal:
@@ -102,23 +104,27 @@ async def _refresh(
     """Show the group every second, until a key ends it or the reading does."""
     from rich.live import Live
 
-    is_over = asyncio.Event()
+    is_over, since = asyncio.Event(), math.inf
     reading.add_done_callback(lambda _: is_over.set())
     with _keys(is_over), Live(console=console, screen=True, auto_refresh=False) as live:
         while not is_over.is_set():
-            live.update(_screen(group, following, console), refresh=True)
+            if following.caught_up.is_set():
+                since = min(since, time.monotonic())
+            live.update(_screen(group, following, console, since), refresh=True)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_REFRESH_SECONDS):
                     await is_over.wait()
 
 
-def _screen(group: Group, following: TopicFollower, console: Console) -> RenderableType:
+def _screen(group: Group, following: TopicFollower, console: Console, since: float) -> RenderableType:
+    """Return the group as it is, once each worker has been heard of since that time, or is silent."""
     from rich.console import Group as Lines
     from rich.text import Text
 
     from dehusk.streams.cli.top.view import render
 
-    if not following.caught_up.is_set() and not following.dependency.unavailable:
+    is_reading = math.isinf(since) or group.awaits(since)
+    if is_reading and not following.dependency.unavailable:
         return Text("reading …")
     missing = [following.dependency.reason] if following.dependency.unavailable else []
     lines = [Text(line, "red", no_wrap=True, overflow="ellipsis") for line in missing]

@@ -105,7 +105,9 @@ def _lag(point: Point) -> str:
 
 def _throughput(points: Sequence[Point], width: int) -> Text:
     """Draw the pages per second of the last hour as a line of bars."""
-    highest = max((point.pages_per_second for point in points), default=0.0)
+    if not points:
+        return Text("pages/s, last hour: no points yet", "dim")
+    highest = max(point.pages_per_second for point in points)
     label = f" pages/s, last hour, at most {highest:,.0f}"
     return _line(Text(_sparkline(points, max(10, min(width, SLOTS) - len(label)), highest), "cyan"), label)
 

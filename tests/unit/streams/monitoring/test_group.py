@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dehusk.streams.monitoring.group import MAX_WORKERS, Group
+from dehusk.streams.monitoring.group import GONE_SECONDS, MAX_WORKERS, Group
 from dehusk.streams.monitoring.history import SLOTS
 from dehusk.streams.monitoring.messages import end_record
 from dehusk.streams.monitoring.state import DependencyState, Outage, PartitionLag
@@ -95,6 +95,31 @@ def test_a_worker_that_was_killed_long_ago_is_not_shown(topic: Topic) -> None:
     topic.state("a", age=600.0)
     assert names(topic.group) == {}
     assert topic.group.counts.totals.pages == 10
+
+
+def test_who_comes_later_awaits_workers_until_they_are_heard_of_or_silent(topic: Topic, clock: Clock) -> None:
+    topic.state("killed", age=10.0)
+    topic.state("runs", age=0.5)
+    topic.state("fast", age=-10.0)
+    topic.end("stopped", age=1.0)
+    topic.state("long-gone", age=100.0)
+    since = clock.now
+    for worker in ("runs", "fast"):
+        clock.now += 1
+        assert topic.group.awaits(since)
+        topic.state(worker)
+    assert topic.group.awaits(since)
+    assert not topic.group.awaits(NOW - 0.1)
+    clock.now = NOW + GONE_SECONDS + 0.1
+    assert not topic.group.awaits(since)
+    assert names(topic.group) == {"fast": None, "killed": NOW - 10, "runs": None}
+    assert topic.group.outages[-1] == Outage("worker killed", NOW - 10, None, "nothing was heard of it")
+
+
+def test_nothing_is_awaited_of_workers_that_have_stopped(topic: Topic, clock: Clock) -> None:
+    topic.state("a")
+    topic.end("a")
+    assert not topic.group.awaits(clock.now)
 
 
 def test_other_groups_are_not_counted(topic: Topic, clock: Clock) -> None:
