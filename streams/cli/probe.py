@@ -19,13 +19,25 @@ from dehusk.streams.cli.shared.page_options import source_options
 from dehusk.streams.cli.shared.service_options import (
     checked_topics,
     kafka_options,
+    labeler_option,
     membership_options,
     optional_topic_option,
+    redis_option,
     revisit_options,
     topic_option,
+    triton_option,
 )
 from dehusk.streams.cli.shared.terminal import plain_console, print_table
-from dehusk.streams.settings import SUGGESTED_PARTITIONS, Guarantee, KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.settings import (
+    SUGGESTED_PARTITIONS,
+    Guarantee,
+    KafkaSettings,
+    PageLimits,
+    RedisSettings,
+    TopicSettings,
+    TritonSettings,
+)
+from dehusk.streams.sources.html import Html
 from dehusk.streams.sources.warc import WarcPointer
 from dehusk.streams.wording import pluralize, printable, program, without_password
 
@@ -36,11 +48,12 @@ if TYPE_CHECKING:
     from dehusk.streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
+_NOT_ASKED = "for the line that starts it; nothing is asked of it here"
 _DIRECTORY = "DIR"
 """Placeholder in the worker's command line."""
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
 _OF_PROBE_ALONE = {
-    *("config", "topics", "source", "framed", "sample", "create", "partitions", "as_json"),
+    *("config", "topics", "framed", "sample", "create", "partitions", "as_json"),
     "sasl_password",
 }
 
@@ -51,6 +64,7 @@ _OF_PROBE_ALONE = {
 Examples:
   dehusk probe raw-pages --brokers kafka-1:9092
   dehusk probe raw-pages --brokers kafka-1:9092 --create --partitions 16
+  dehusk probe raw-pages --brokers kafka-1:9092 --redis redis://redis:6379/0 --triton triton:8001
   dehusk probe '^crawl-' --brokers kafka-1:9092
   dehusk probe raw-pages --sample 1000 --json | jq .formats
   dehusk probe raw-pages --source json --field url=link --field html=page.body""",
@@ -67,6 +81,9 @@ Examples:
 @optional_topic_option("--unsure-topic", help="The topic for the worker's unsure documents, if wanted.")
 @revisit_options
 @membership_options
+@labeler_option(default="triton", help=f"The worker's labeler, {_NOT_ASKED}.")
+@triton_option(help=f"gRPC address of the worker's Triton server, {_NOT_ASKED}.")
+@redis_option(help=f"The worker's Redis, {_NOT_ASKED}.")
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
@@ -105,6 +122,9 @@ def command(
     control_topic: str | None,
     group: str,
     delivery: Guarantee,
+    labeler: str,
+    triton: str,
+    redis: str,
     sample: int,
     create: bool,
     partitions: int,
@@ -144,17 +164,23 @@ def command(
         if created:
             click.echo(f"created: {', '.join(created)}\n")
         _show(result, creating, granting, worker)
+        if worker and (hint := _services_hint(labeler, triton, redis)):
+            click.echo(f"\n{hint}")
 
 
 def _worker_command(context: click.Context, result: Probe) -> str:
     """Return the worker's command line, by what was given to this command and found of the messages."""
-    words = ["worker", "--input", ",".join(context.params["topics"]), *_source_options(context, result)]
+    words = ["worker", "--input", ",".join(context.params["topics"])]
+    if _needs_framed(context, result):
+        words.append("--framed")
     secrets = ["DEHUSK_WORKER_SASL_PASSWORD=… "] if context.params["sasl_password"] else []
     for parameter in context.command.params:
         name = parameter.name or ""
         if name in _OF_PROBE_ALONE or context.get_parameter_source(name) is ParameterSource.DEFAULT:
             continue
         value = context.params[name]
+        if name == "triton" and context.params["labeler"] != name:
+            continue  # the environment may name a Triton for other commands
         if isinstance(value, str) and "://" in value and value != without_password(value):
             secrets.append(f"DEHUSK_WORKER_{name.upper()}=… ")
         else:
@@ -176,11 +202,22 @@ def _source(context: click.Context, result: Probe) -> str | None:
     return result.format if chosen == "auto" else chosen
 
 
-def _source_options(context: click.Context, result: Probe) -> list[str]:
-    """Return the options of the format, if there is but one, and of frames, if every value has one."""
-    source = _source(context, result)
-    named = ["--source", source] if source else []
-    return [*named, "--framed"] if result.framed or context.params["framed"] else named
+def _needs_framed(context: click.Context, result: Probe) -> bool:
+    """Return True if frames have to be declared: they are recognised in all formats but `html`."""
+    is_html = context.params["source"] == Html.name
+    return context.params["framed"] or (is_html and result.framed)
+
+
+def _services_hint(labeler: str, triton: str, redis: str) -> str | None:
+    """Name the options of the worker's services of which nothing was said; None without any."""
+    options = ["--redis URL"] if redis == RedisSettings().url else []
+    if labeler == "triton" and triton == TritonSettings().address:
+        options.append("--triton HOST:PORT")
+    if not options:
+        return None
+    return (
+        f"Add {' and '.join(options)} where they do not run on its machine; --labeler onnx needs no Triton."
+    )
 
 
 def _fields(result: Probe) -> dict[str, Any]:
@@ -231,10 +268,6 @@ def _show(result: Probe, creating: list[str], granting: list[str], worker: str |
             "Look again with --warc-directory to see what becomes of the pages.",
             soft_wrap=True,
         )
-    console.print(
-        "\nAdd --redis URL and --triton HOST:PORT where they do not run on its machine; "
-        "--labeler onnx needs no Triton."
-    )
 
 
 def _no_worker(result: Probe) -> str:

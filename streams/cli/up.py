@@ -139,13 +139,16 @@ def command_lines(addresses: Addresses, repository: Path = DEFAULT_REPOSITORY) -
         served = f"{served} --model-repository {quote(str(repository))}"
     control = f"--control-topic {CONTROL_TOPIC}"
     topics = f"--audit-topic {AUDIT_TOPIC} --monitoring-topic {MONITORING_TOPIC} {control}"
+    services = f"{brokers} {redis} {labeler} {topics}"
     return {
-        "A worker for this stack": f"{program()} worker {brokers} {redis} {labeler} {topics}",
+        "A worker for this stack": f"{program()} worker {services}",
         "Pages for it, of HTML, JSON lines or WARC": f"{program()} feed {brokers} PATH",
         "Its documents, as they come": f"{program()} read {brokers} --follow",
         "Its workers, in a terminal": f"{program()} top {brokers}",
         "What became of a page": f"{program()} why {brokers} --audit-topic {AUDIT_TOPIC} URL",
         "The versions of its models": f"{program()} model list {brokers} {control} {served}",
+        "A topic of your own, created and looked at": f"{program()} probe TOPIC --create {services}",
+        "A worker for that topic": f"{program()} worker --input TOPIC {services}",
     }
 
 

@@ -332,7 +332,8 @@ def create_command(settings: KafkaSettings, topic: Topic) -> str:
 def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
     """Tell in a line what to do about missing topics, with Kafka's own tools and without."""
     commands = " && ".join(create_command(settings, topic) for topic in topics)
-    return f"{topics_of_local_stack()}; create others with Kafka's own tools: {commands}"
+    others = f"others are created by `dehusk probe TOPIC --create`, or with Kafka's own tools: {commands}"
+    return f"{topics_of_local_stack()}; {others}"
 
 
 def topics_of_local_stack() -> str:

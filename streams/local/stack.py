@@ -190,9 +190,9 @@ class LocalStack:
             self._redis = RedisServer("redis", find_redis(), ports["redis"][0], folder, self._persistent)
             self._add(self._redis)
         if "kafka" in ports:
-            self._on_progress("Kafka's jars", "(45 MB, fetched once)")
+            self._on_progress("Kafka's software", "(45 MB, fetched once)")
             jars = kafka_jars(self._cache)
-            self._on_progress("Kafka's jars", "ready")
+            self._on_progress("Kafka's software", "ready")
             self._kafka = kafka_nodes(ports["kafka"], self._directory, find_java(), jars)
             for node in self._kafka:
                 self._add(node)

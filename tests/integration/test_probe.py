@@ -11,8 +11,9 @@ from aiokafka.admin import AIOKafkaAdminClient
 from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.pages import RawPage
+from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.cli import cli
+from dehusk.streams.cli.worker import command as command_of_worker
 from dehusk.streams.kafka.client import Topic, create_topics, describe_topics
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.local.folder import free_ports
@@ -134,7 +135,7 @@ async def test_suggests_topics_and_the_worker_that_fit(kafka, fresh):
         f"--config max.message.bytes={3_000_000 + 64 * 1024}",
     ]
     assert shlex.split(found["worker"]) == [
-        *("dehusk", "worker", "--input", fresh, "--source", "scrapy-cluster", "--brokers", kafka.brokers),
+        *("dehusk", "worker", "--input", fresh, "--brokers", kafka.brokers),
         *("--output", f"{fresh}-out", "--dead-letters", f"{fresh}-dead"),
     ]
     assert [topic["max_message_bytes"] for topic in found["topics"]] == [3_000_000]
@@ -173,8 +174,8 @@ async def test_the_suggested_worker_reads_the_source_that_was_probed(kafka, topi
     assert found["outcomes"] == {"page": 1}
     worker = shlex.split(found["worker"])
     assert [worker[place : place + 2] for place in range(4, len(worker), 2)] == [
-        ["--source", "json"],
         ["--brokers", kafka.brokers],
+        ["--source", "json"],
         ["--field", "url=link"],
         ["--field", "html=page"],
     ]
@@ -197,9 +198,18 @@ async def test_a_framed_topic_is_said_to_be(kafka, topics):
     found = await probed(kafka, topics.input, "--schema-registry", registry)
     assert (found["framed"], found["outcomes"]) == (True, {"page": 1, "tombstone": 1})
     assert found["worker"] == (
-        f"DEHUSK_WORKER_SCHEMA_REGISTRY=… dehusk worker --input {topics.input} --source json --framed "
-        f"--brokers {kafka.brokers}"
+        f"DEHUSK_WORKER_SCHEMA_REGISTRY=… dehusk worker --input {topics.input} --brokers {kafka.brokers}"
     )
+
+
+async def test_the_suggested_worker_has_the_reasons_of_the_forecast(kafka, topics):
+    nameless = Record(None, HTML.encode())
+    await write(kafka, topics.input, written_as("html"), nameless)
+    found = await probed(kafka, topics.input)
+    worker = command_of_worker.make_context("worker", shlex.split(found["worker"])[2:])
+    source = open_source(worker.params["source"], SourceSettings(framed=worker.params["framed"]))
+    (outcome,) = source.decode(Message(nameless.key, nameless.value))
+    assert str(outcome) in [each["why"] for message in found["messages"] for each in message["findings"]]
 
 
 async def test_several_formats_are_left_to_the_worker_to_recognise(kafka, topics):

@@ -226,7 +226,12 @@ def redis_options(
     seconds_help: str = "Time limit of Redis for a batch of pages, after which it counts as unavailable.",
 ) -> Option:
     """Return options of a Redis and its security, which reach the command as `redis: RedisSettings`."""
-    url = click.option(
+    return with_options(redis_option(help), redis_client_options(seconds_help=seconds_help))
+
+
+def redis_option(help: str) -> Option:  # noqa: A002 click's
+    """Return the option of a Redis' URL."""
+    return click.option(
         "--redis",
         type=Url("redis", "rediss", "unix"),
         metavar="URL",
@@ -234,7 +239,6 @@ def redis_options(
         show_default=True,
         help=help,
     )
-    return with_options(url, redis_client_options(seconds_help=seconds_help))
 
 
 def redis_client_options(*, seconds_help: str) -> Option:
@@ -304,7 +308,10 @@ def labeler_option(*, default: str | None, help: str, **settings: Any) -> Option
     )
 
 
-def triton_option(default: str | None = TritonSettings().address) -> Option:
+def triton_option(
+    default: str | None = TritonSettings().address,
+    help: str = "gRPC address of the Triton server.",  # noqa: A002 click's
+) -> Option:
     """Return the option of Triton's address; without a default, of a Triton that need not be there."""
     return click.option(
         "--triton",
@@ -312,7 +319,7 @@ def triton_option(default: str | None = TritonSettings().address) -> Option:
         metavar="HOST:PORT",
         default=default,
         show_default=True,
-        help="gRPC address of the Triton server.",
+        help=help,
     )
 
 

@@ -70,7 +70,7 @@ def test_missing_topics_come_with_a_way_without_the_tools_of_kafka(look: Callabl
 
 
 def test_the_worker_can_be_started_as_this_program_was(lines: list[str]) -> None:
-    assert "  .venv/bin/dehusk worker --input raw --source html --brokers k:9" in lines
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9" in lines
 
 
 def test_the_worker_is_given_the_options_of_its_group(look: Callable[..., list[str]]) -> None:
@@ -89,18 +89,13 @@ def test_the_worker_is_given_what_a_file_and_the_environment_say(
     file.write_text('brokers = "k:8"\n[probe]\noutput = "out"')
     monkeypatch.setenv("DEHUSK_MAX_PAGE_MIB", "3")
     options = "--brokers k:9 --max-page-mib 3 --output out"
-    assert f"  .venv/bin/dehusk worker --input raw --source html {options}" in look(
-        MESSAGES, "--config", str(file)
-    )
+    assert f"  .venv/bin/dehusk worker --input raw {options}" in look(MESSAGES, "--config", str(file))
 
 
 @pytest.mark.parametrize("url", ["http://user:secret@registry:8081", "http://registry:8081/?key=secret"])
 def test_a_url_with_a_secret_is_left_to_the_environment(look: Callable[..., list[str]], url: str) -> None:
     output = look(MESSAGES, "--schema-registry", url)
-    assert (
-        "  DEHUSK_WORKER_SCHEMA_REGISTRY=… .venv/bin/dehusk worker --input raw --source html --brokers k:9"
-        in (output)
-    )
+    assert "  DEHUSK_WORKER_SCHEMA_REGISTRY=… .venv/bin/dehusk worker --input raw --brokers k:9" in (output)
     assert "secret" not in "".join(output)
 
 
@@ -115,14 +110,50 @@ def test_a_topic_whose_values_are_all_framed_is_said_to_be(look: Callable[..., l
     gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,), is_tombstone=True)
     output = look((framed, gone))
     assert "each framed by a schema registry: --framed" in output
-    assert "  .venv/bin/dehusk worker --input raw --source html --framed --brokers k:9" in output
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9" in output
+    html = look((framed, gone), "--source", "html")
+    assert "  .venv/bin/dehusk worker --input raw --framed --brokers k:9 --source html" in html
     for messages in ((*MESSAGES, framed), (gone,)):
-        assert "--framed" not in "".join(look(messages))
+        assert "--framed" not in "".join(look(messages, "--source", "html"))
 
 
 def test_a_topic_that_is_said_to_be_framed_stays_so(look: Callable[..., list[str]]) -> None:
     output = look(MESSAGES, "--framed")
-    assert "  .venv/bin/dehusk worker --input raw --source html --framed --brokers k:9" in output
+    assert "  .venv/bin/dehusk worker --input raw --framed --brokers k:9" in output
+
+
+def test_the_worker_reads_no_less_than_was_looked_at(look: Callable[..., list[str]]) -> None:
+    assert "--source" not in "".join(look(MESSAGES))
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9 --source html" in look(
+        MESSAGES, "--source", "html"
+    )
+
+
+def test_the_worker_is_given_the_services_that_were_named(look: Callable[..., list[str]]) -> None:
+    redis, triton, onnx = ("--redis", "redis://r:1/0"), ("--triton", "t:2"), ("--labeler", "onnx")
+    assert look(MESSAGES)[-1].startswith("Add --redis URL and --triton HOST:PORT where")
+    assert look(MESSAGES, *redis)[-1].startswith("Add --triton HOST:PORT where")
+    for options in ((*triton, *redis), (*onnx, *redis)):
+        assert (
+            look(MESSAGES, *options)[-1]
+            == f"  .venv/bin/dehusk worker --input raw --brokers k:9 {' '.join(options)}"
+        )
+
+
+def test_a_triton_of_the_environment_is_left_out_where_the_labeler_asks_none(
+    look: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEHUSK_TRITON", "t:2")
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9 --triton t:2" in look(MESSAGES)
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9 --labeler onnx" in look(
+        MESSAGES, "--labeler", "onnx"
+    )
+
+
+def test_a_redis_with_a_password_is_left_to_the_environment(look: Callable[..., list[str]]) -> None:
+    output = look(MESSAGES, "--redis", "redis://user:secret@r:1/0")
+    assert "  DEHUSK_WORKER_REDIS=… .venv/bin/dehusk worker --input raw --brokers k:9" in output
+    assert "secret" not in "".join(output)
 
 
 def test_no_format_is_chosen_for_messages_of_two(look: Callable[..., list[str]]) -> None:
@@ -144,7 +175,7 @@ LOST = Finding(ProbeOutcome.DEAD_LETTER, "record-not-found: set the directory")
 def test_messages_that_point_to_warc_files_need_their_directory(look: Callable[..., list[str]]) -> None:
     messages = (ProbedMessage("raw", 0, 3, 400, "warc-pointer", framed=False, findings=(LOST,)),)
     output = look(messages)
-    worker = "worker --input raw --source warc-pointer --brokers k:9"
+    worker = "worker --input raw --brokers k:9"
     at = output.index(f"  .venv/bin/dehusk {worker} --warc-directory DIR")
     assert output[at + 1].startswith("DIR is where the crawler writes its WARC files")
     assert "No worker fits" in "".join(look(messages, "--warc-directory", "."))

@@ -18,18 +18,21 @@ def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pyte
         ".venv/bin/dehusk top",
         ".venv/bin/dehusk why",
         ".venv/bin/dehusk model list",
+        ".venv/bin/dehusk probe TOPIC",
     }
 
 
 def test_the_commands_hold_the_addresses() -> None:
-    worker, feed, read, top, why, versions = command_lines(
+    worker, feed, read, top, why, versions, probe, own = command_lines(
         Addresses("h:1,h:2", "redis://h:3/0", "h:4", "h:5", "/d")
     ).values()
-    assert (
-        worker
-        == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit "
+    services = (
+        "--brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit "
         "--monitoring-topic dehusk-monitoring --control-topic dehusk-control"
     )
+    assert worker == f"dehusk worker {services}"
+    assert probe == f"dehusk probe TOPIC --create {services}"
+    assert own == f"dehusk worker --input TOPIC {services}"
     assert feed == "dehusk feed --brokers h:1,h:2 PATH"
     assert read == "dehusk read --brokers h:1,h:2 --follow"
     assert top == "dehusk top --brokers h:1,h:2"
@@ -38,8 +41,8 @@ def test_the_commands_hold_the_addresses() -> None:
 
 
 def test_the_commands_hold_the_repository_that_was_named() -> None:
-    *_, versions = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d"), Path("/my models")).values()
-    assert versions.endswith(
+    lines = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d"), Path("/my models"))
+    assert lines["The versions of its models"].endswith(
         "--control-topic dehusk-control --without-triton --model-repository '/my models'"
     )
 

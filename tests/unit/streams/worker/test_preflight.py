@@ -83,8 +83,8 @@ async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
         "topic raw-pages does not exist on localhost:9092; the Kafka of `dehusk up`, which comes without "
         "Kafka's tools, has raw-pages, cleaned-documents, dead-letters, dehusk-audit, dehusk-revisits, "
         "dehusk-monitoring and dehusk-control: "
-        "use these there; create others with Kafka's own tools: kafka-topics.sh --bootstrap-server "
-        "localhost:9092 --create"
+        "use these there; others are created by `dehusk probe TOPIC --create`, or with Kafka's own tools: "
+        "kafka-topics.sh --bootstrap-server localhost:9092 --create"
     )
 
 
