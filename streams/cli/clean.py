@@ -33,7 +33,8 @@ from dehusk.streams.cli.shared.service_options import (
     require_labeler_of_repository,
 )
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console
-from dehusk.streams.files.readers import STANDARD_INPUT, InputPosition, read_pages
+from dehusk.streams.files.position import InputPosition
+from dehusk.streams.files.readers import STANDARD_INPUT, read_pages
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
 from dehusk.streams.worker_settings import WorkerSettings

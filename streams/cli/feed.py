@@ -23,7 +23,8 @@ from dehusk.streams.cli.shared.page_options import (
 )
 from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import Advance, page_progress, plain_console
-from dehusk.streams.files.readers import InputPosition, read_pages
+from dehusk.streams.files.position import InputPosition
+from dehusk.streams.files.readers import read_pages
 from dehusk.streams.settings import MIB, Compression, KafkaSettings, TopicSettings
 from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 from dehusk.streams.wording import pluralize, printable

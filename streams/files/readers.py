@@ -7,17 +7,12 @@ WACZ may be compressed with gzip, xz, bzip2 or zstd; lines may be in UTF-16. Eve
 memory holds one page at a time.
 """
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
 import os
 import re
 import stat
 import sys
-import zlib
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,131 +20,21 @@ from functools import partial
 from itertools import chain
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar, cast
+from typing import BinaryIO, Generic, TypeVar
 from urllib.parse import quote
-
-import zstandard
 
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
+from dehusk.streams.files.inflating import DAMAGE, InUtf8, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed_line, read_page_line
+from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
-from dehusk.streams.settings import KIB, MIB
-from dehusk.streams.sources.compression import GZIP, ZSTD
+from dehusk.streams.settings import KIB
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page
 from dehusk.streams.sources.sniffing import BLANK
-from dehusk.streams.sources.warc import ARC_BEGINS, MARK, read_warc
+from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
 
-DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
-"""Errors of reading a stream that is cut off, or whose bytes were changed."""
 _ZIP = b"PK\x03\x04"
-_XZ = b"\xfd7zXZ\x00"
-_BZIP2 = b"BZh"
-_ZSTD_WINDOW = 128 * MIB
-"""Window that `zstd --ultra` and `zstd --long` need; a larger one is refused."""
-_ZSTD_STEP = KIB
-"""Bytes that are inflated at once: they give 32 MiB at most, 128 KiB for each four."""
-_PEEKED = 64
-
-
-def inflated(raw: BinaryIO) -> BinaryIO:
-    """Return the stream itself, or its content if it begins as gzip, xz, bzip2 or zstd do."""
-    start = peek(raw)
-    if start.startswith(GZIP):
-        return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
-    if start.startswith(_BZIP2):
-        return cast("BinaryIO", bz2.BZ2File(raw))
-    if start.startswith(ZSTD):
-        return io.BufferedReader(_ZstdFile(raw))
-    return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(_XZ) else raw
-
-
-def peek(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a stream, which stay in it."""
-    return cast("io.BufferedReader", stream).peek(_PEEKED)
-
-
-class _Converted(io.RawIOBase):
-    """A stream that is read in another form, some bytes after the other."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._converted = memoryview(b"")
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # narrower than any buffer
-        """Write bytes to the buffer, and return their number; 0 at the end."""
-        while not self._converted and self._convert():
-            pass
-        count = min(len(buffer), len(self._converted))
-        buffer[:count] = self._converted[:count]
-        self._converted = self._converted[count:]
-        return count
-
-    @abstractmethod
-    def _convert(self) -> bool:
-        """Convert the next bytes, unless there are none."""
-
-
-class _InUtf8(_Converted):
-    """A stream of UTF-16 with a byte order mark, in UTF-8."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        super().__init__(raw)
-        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-
-    def _convert(self) -> bool:
-        data = self._raw.read(64 * KIB)
-        self._converted = memoryview(self._decoder.decode(data, final=not data).encode())
-        return bool(data)
-
-
-class _ZstdFile(_Converted):
-    """All frames of a zstd file; unlike zstandard's own reader, it tells where a file is cut off."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        super().__init__(raw)
-        self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._next_frame = b""
-
-    def _convert(self) -> bool:
-        """Inflate the next bytes, unless there are none.
-
-        Raises:
-            EOFError: the file ends within a frame.
-        """
-        data = self._next_frame or self._raw.read(_ZSTD_STEP)
-        if not data and self._frame is not None:
-            raise EOFError("it ends within a frame of zstd")
-        if data:
-            decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-            frame = self._frame or decompressor.decompressobj()
-            self._converted = memoryview(frame.decompress(data))
-            self._frame, self._next_frame = (None, frame.unused_data) if frame.eof else (frame, b"")
-        return bool(data)
-
-
-class InputPosition:
-    """The number of bytes that were read, as they lie on disk; 0 if that cannot be told, as of a pipe."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._before = 0
-
-    def move(self, raw: BinaryIO) -> None:
-        """Note the position in the file that is read now."""
-        with suppress(OSError):
-            self.bytes = self._before + raw.tell()
-
-    def end_file(self, raw: BinaryIO) -> None:
-        """Note that the file is done with, and the next one begins."""
-        self.move(raw)
-        self._before = self.bytes
-
-
 Item = TypeVar("Item")
 
 STANDARD_INPUT = Path("-")
@@ -170,6 +55,7 @@ def read_pages(
     *,
     needs_url: bool = False,
     position: InputPosition | None = None,
+    after: Place = BEGINNING,
 ) -> Iterator[Outcome]:
     """Yield one outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
@@ -177,7 +63,7 @@ def read_pages(
     the URL of its path: below `base_url` as it lies below the path that was named, else `file:///…`. The URL
     of a line is what it says, or empty; with `needs_url`, what is no URL of a page gives one Broken. If a
     file is damaged, the pages before the damage come first and then one Damaged. `position` is kept up to
-    date.
+    date. Items up to the place `after` are left out; files that hold no others are not read.
 
     Raises:
         ConfigurationError: a path does not exist.
@@ -185,13 +71,13 @@ def read_pages(
     for path in paths:
         if path != STANDARD_INPUT and not path.exists():
             raise ConfigurationError(f"there is no file or directory {path}")
+    position = position or InputPosition()
     reader = _PageReader(read_keyed_line if needs_url else read_page_line, max_bytes, position)
     for path in paths:
-        if path == STANDARD_INPUT:
-            read = partial(reader.read_input, needs_url=needs_url)
-            yield from reader.read_whole(sys.stdin.buffer, "standard input", read)
-        else:
-            yield from reader.read_path(path, base_url)
+        for outcome in reader.read_path(path, base_url, after, needs_url=needs_url):
+            position.move()
+            if position.place.is_after(after):
+                yield outcome
 
 
 def input_size(paths: Sequence[Path]) -> int | None:
@@ -228,17 +114,20 @@ class _LineReader(Generic[Item]):
         self._max_line = ESCAPED * max_bytes + 64 * KIB
         """Bytes of the longest line of JSON that can hold a page."""
         self._position = position or InputPosition()
+        self._file_size = 0
+        """Bytes of the file that is read now."""
 
     def read_file(
         self, file: Path, url: str, read: Callable[[BinaryIO, str], Iterator[Item | Broken]]
     ) -> Iterator[Item | Broken]:
         """Yield what `read` yields of a file, given its stream and its name."""
-        name = os.fsencode(file).decode(errors="replace")
+        name = _name(file)
         if not file.is_file():
             yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
             return
         try:
             with file.open("rb") as raw:
+                self._file_size = os.fstat(raw.fileno()).st_size
                 yield from self.read_whole(raw, name, read)
         except OSError as error:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read: {error}")
@@ -247,25 +136,28 @@ class _LineReader(Generic[Item]):
         self, raw: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Item | Broken]]
     ) -> Iterator[Item | Broken]:
         """Yield what `read` yields of a stream, inflated, and keep the position up to date."""
+        self._position.open_file(raw)
         try:
-            for item in read(inflated(raw), name):
-                self._position.move(raw)
-                yield item
+            yield from read(inflated(raw), name)
         except DAMAGE as damage:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
-        self._position.end_file(raw)
+        self._position.end_file()
 
     def read_lines(self, stream: BinaryIO, name: str, first: bytes = b"") -> Iterator[Item | Broken]:
         """Yield the results of the lines of a stream, of which the first may have been read."""
+        located = is_plain(stream)
         if peek(stream).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            stream = io.BufferedReader(_InUtf8(stream))
+            stream, located = io.BufferedReader(InUtf8(stream)), False
+        begin = end = 0
         rest = iter(partial(stream.readline, self._max_line + 1), b"")
         for number, line in enumerate(chain([first] if first else [], rest), start=1):
             location = f"line {number} of {name}"
-            if len(line) > self._max_line:
+            is_long = len(line) > self._max_line
+            begin, end = end, end + len(line) + (_skip_line(stream, line) if is_long else 0)
+            self._position.span = (begin, end - begin) if located else None
+            if is_long:
                 detail = f"{location} has more than {self._max_line:,} bytes, as no page of --max-page-mib"
                 yield Broken(BrokenReason.PAGE_TOO_LARGE, detail)
-                _skip_line(stream, line)
             elif not line.isspace():
                 yield _located(self._read_line(line, self._max_bytes), location)
 
@@ -273,12 +165,26 @@ class _LineReader(Generic[Item]):
 class _PageReader(_LineReader[Outcome]):
     """Reader of files of pages, each by its name and its first bytes."""
 
-    def read_path(self, path: Path, base_url: str) -> Iterator[Outcome]:
-        """Yield the pages of a file, or of all files below a directory."""
+    def read_path(self, path: Path, base_url: str, after: Place, *, needs_url: bool) -> Iterator[Outcome]:
+        """Yield the pages of a file, of all files below a directory, or of standard input.
+
+        Files before that of the place `after` are passed over.
+        """
+        if path == STANDARD_INPUT:
+            name = "standard input"
+            self._position.begin_file(name)
+            yield from self.read_whole(sys.stdin.buffer, name, partial(self.read_input, needs_url=needs_url))
+            return
         unreadable: list[OSError] = []
         for file in _files(path, unreadable):
+            self._position.begin_file(_name(file))
+            if self._position.place.file < after.file:
+                with suppress(OSError):
+                    self._position.skip_file(file.stat().st_size)
+                continue
             url = _url(file, path, base_url)
             yield from self.read_file(file, url, partial(self._read_stream, url=url))
+        self._position.begin_file(_name(path))  # of what is not there
         for error in unreadable:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}")
 
@@ -308,12 +214,16 @@ class _PageReader(_LineReader[Outcome]):
         elif kind in LINES or self._is_page_line(first):
             yield from self.read_lines(stream, name, first)
         else:
+            self._position.span = (0, self._file_size)
             yield self._read_html(stream, name, url, first)
 
     def _read_archive(self, stream: BinaryIO, kind: str) -> Iterator[Outcome]:
         if kind != WACZ:
-            yield from read_warc(stream, self._max_bytes)
-        elif _is_plain(stream):
+            span = Span()
+            for outcome in read_warc(stream, self._max_bytes, span=span):
+                self._position.span = span_on_disk(stream, span)
+                yield outcome
+        elif is_plain(stream):
             yield from read_wacz(stream, self._max_bytes)
             stream.seek(0, os.SEEK_END)
         else:
@@ -350,6 +260,10 @@ def _files(path: Path, unreadable: list[OSError]) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(names))
 
 
+def _name(path: Path) -> str:
+    return os.fsencode(path).decode(errors="replace")
+
+
 def _url(file: Path, path: Path, base_url: str) -> str:
     """Return the URL of a file, the same from wherever it is named; a link below the path is its own file."""
     top, below = (path, file.relative_to(path)) if path.is_dir() else (path.parent, Path(file.name))
@@ -360,16 +274,16 @@ def _url(file: Path, path: Path, base_url: str) -> str:
 
 def _size(stream: BinaryIO) -> str:
     """Return the beginning of a sentence about a file's size; empty if it is compressed."""
-    return f"{os.fstat(stream.fileno()).st_size:,} bytes, " if _is_plain(stream) else ""
+    return f"{os.fstat(stream.fileno()).st_size:,} bytes, " if is_plain(stream) else ""
 
 
-def _is_plain(stream: BinaryIO) -> bool:
-    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-
-
-def _skip_line(stream: BinaryIO, line: bytes) -> None:
+def _skip_line(stream: BinaryIO, line: bytes) -> int:
+    """Skip the rest of a line; return its bytes."""
+    count = 0
     while line and not line.endswith(b"\n"):
         line = stream.readline(64 * KIB)
+        count += len(line)
+    return count
 
 
 def _located(outcome: Item, location: str) -> Item:

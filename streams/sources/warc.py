@@ -167,14 +167,44 @@ def open_warc(raw: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if magic == GZIP else raw
 
 
-def read_warc(stream: BinaryIO, max_bytes: int, source: str = Warc.name) -> Iterator[Outcome]:
-    """Yield one outcome per record of WARC or ARC, in order; at damage one Damaged, and then nothing more."""
+_DAMAGE = (EOFError, OSError, zlib.error)
+
+
+@dataclass(slots=True)
+class Span:
+    """Positions of a record in its stream."""
+
+    begin: int = 0
+    end: int = 0
+    next: int = 0
+    """Position of the next record, behind the empty lines between them."""
+
+
+def read_warc(
+    stream: BinaryIO, max_bytes: int, source: str = Warc.name, *, span: Span | None = None
+) -> Iterator[Outcome]:
+    """Yield one outcome per record of WARC or ARC, in order; at damage one Damaged, and then nothing more.
+
+    `span`, which is for a buffered stream, is kept up to date.
+    """
     try:
-        while (headers := _record_headers(stream)) is not None:
+        while line := _first_line(stream):
+            begin = stream.tell() - len(line) if span is not None else 0
+            headers = _record_headers(stream, line)
             block = LimitReader(stream, _content_length(headers))
-            yield _outcome(headers, block, max_bytes, source)
-            _skip_rest(block)
-    except (PageError, EOFError, OSError, zlib.error) as damage:
+            outcome = _outcome(headers, block, max_bytes, source)
+            behind: Exception | None = None
+            try:
+                _skip_rest(block)
+                if span is not None:
+                    span.begin, span.end = begin, stream.tell()
+                    span.next = _next_record(cast("io.BufferedReader", stream))
+            except _DAMAGE as damage:
+                behind = damage
+            yield outcome
+            if behind is not None:
+                raise behind
+    except (PageError, *_DAMAGE) as damage:
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"the archive is damaged: {damage}")
 
 
@@ -214,13 +244,23 @@ def _inflates_to_warc(value: bytes) -> bool:
         return False
 
 
-def _record_headers(stream: BinaryIO) -> StatusAndHeaders | None:
-    """Read the headers of the next record; None at the end."""
+def _first_line(stream: BinaryIO) -> bytes:
+    """Read the first line of the next record; empty at the end."""
     line = b"\n"
     while line and not line.strip():
         line = stream.readline(MAX_HEAD)
-    if not line:
-        return None
+    return line
+
+
+def _next_record(stream: io.BufferedReader) -> int:
+    """Return the position of the next record, to whose bytes on disk the stream comes, behind empty lines."""
+    while stream.peek(1)[:1] in {b"\r", b"\n"}:
+        stream.read(1)
+    return stream.tell()
+
+
+def _record_headers(stream: BinaryIO, line: bytes) -> StatusAndHeaders:
+    """Read the headers of a record, which begins with a line that was read."""
     if line.startswith(MARK):
         return _parse_head(LimitReader(stream, MAX_HEAD), line)
     if (headers := arc_headers(line)) is not None:

@@ -21,7 +21,8 @@ from rich.progress import (
 from rich.table import Column, Table
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.files.readers import InputPosition, input_size
+from dehusk.streams.files.position import InputPosition
+from dehusk.streams.files.readers import input_size
 from dehusk.streams.wording import pluralize
 
 _UNBOUNDED = 1_000_000

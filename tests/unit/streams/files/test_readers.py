@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import (
     ESCAPED,
     STANDARD_INPUT,
-    InputPosition,
     input_size,
     read_lines,
     read_pages,

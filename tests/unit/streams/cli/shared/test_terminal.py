@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from dehusk.streams.cli.shared.terminal import echo, page_progress, plain_console, print_table
-from dehusk.streams.files.readers import InputPosition, read_pages
+from dehusk.streams.files.position import InputPosition
+from dehusk.streams.files.readers import read_pages
 
 URL = "https://example.org/" + "a" * 200
 SHOWN = "a\xa0b\tc\x1b[2J\x9b\nd"

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 import zstandard
 
-from dehusk.streams.files.readers import inflated, peek
+from dehusk.streams.files.inflating import DAMAGE, inflated, peek
 from dehusk.streams.settings import MIB
 
 LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(20_000))
@@ -28,8 +28,16 @@ def in_frames(data):
     return zstandard.compress(data[:half]) + skipped + second
 
 
+def in_members(data):
+    """The members of several writers, one that holds no data, and zeros as on a tape."""
+    half = len(data) // 2
+    first, second = gzip.compress(data[:half]), gzip.compress(data[half:])
+    return first + bytes(200_000) + gzip.compress(b"") + second + bytes(512)
+
+
 @pytest.mark.parametrize(
-    "compress", [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress, in_frames]
+    "compress",
+    [bytes, gzip.compress, in_members, bz2.compress, lzma.compress, zstandard.compress, in_frames],
 )
 def test_what_was_compressed_is_read_as_it_was(compress):
     opened = inflated(stream(compress(LINES)))
@@ -39,22 +47,35 @@ def test_what_was_compressed_is_read_as_it_was(compress):
     assert opened.read(1) == b""
 
 
-@pytest.mark.parametrize("compress", [zstandard.compress, in_frames])
-def test_zstd_that_is_cut_off_gives_what_was_before_and_an_error(compress):
+@pytest.mark.parametrize(
+    ("compress", "part"),
+    [(zstandard.compress, "frame"), (in_frames, "frame"), (gzip.compress, "member"), (in_members, "member")],
+)
+def test_what_is_cut_off_gives_what_was_before_and_an_error(compress, part):
     opened, read = inflated(stream(compress(LINES)[:-5000])), []
-    with pytest.raises(EOFError, match="within a frame"):
+    with pytest.raises(EOFError, match=f"within a {part}"):
         read.extend(iter(lambda: opened.read1(100), b""))
     assert LINES.startswith(b"".join(read))
     assert len(b"".join(read)) > len(LINES) / 2
 
 
-def test_zstd_with_something_else_behind_it_is_damaged():
-    with pytest.raises(zstandard.ZstdError):
-        inflated(stream(zstandard.compress(LINES) + b"something else")).read()
+@pytest.mark.parametrize("compress", [zstandard.compress, gzip.compress])
+def test_something_else_behind_it_is_damage(compress):
+    with pytest.raises(DAMAGE):
+        inflated(stream(compress(LINES) + b"something else")).read()
 
 
-def test_zstd_that_inflates_without_end_takes_bounded_memory():
-    bomb = zstandard.compress(bytes(512 * MIB))
+@pytest.mark.parametrize("changed", [-1, -8, 500_000])
+def test_changed_bytes_of_gzip_are_damage(changed):
+    data = bytearray(gzip.compress(LINES))
+    data[changed % len(data)] ^= 1
+    with pytest.raises(DAMAGE):
+        inflated(stream(bytes(data))).read()
+
+
+@pytest.mark.parametrize("compress", [zstandard.compress, gzip.compress])
+def test_what_inflates_without_end_takes_bounded_memory(compress):
+    bomb = compress(bytes(512 * MIB))
     tracemalloc.start()
     try:
         opened, count = inflated(stream(bomb)), 0

@@ -1,0 +1,183 @@
+"""Compressed streams, plain ones, and the parts of a file that their contents are."""
+
+import bz2
+import codecs
+import io
+import lzma
+import zlib
+from abc import abstractmethod
+from typing import BinaryIO, cast
+
+import zstandard
+
+from dehusk.streams.settings import KIB, MIB
+from dehusk.streams.sources.compression import GZIP, ZSTD
+from dehusk.streams.sources.warc import Span
+
+DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+"""Errors of reading a stream that is cut off, or whose bytes were changed."""
+_XZ = b"\xfd7zXZ\x00"
+_BZIP2 = b"BZh"
+_ZSTD_WINDOW = 128 * MIB
+"""Window that `zstd --ultra` and `zstd --long` need; a larger one is refused."""
+_ZSTD_STEP = KIB
+"""Bytes that are inflated at once: they give 32 MiB at most, 128 KiB for each four."""
+_GZIP_STEP = 64 * KIB
+"""Bytes of gzip that are read at once, and most bytes that are inflated at once."""
+_MOST_MEMBERS = 10_000
+"""Members of gzip whose places are known: more than those whose content a buffer holds."""
+_PEEKED = 64
+
+
+def inflated(raw: BinaryIO) -> BinaryIO:
+    """Return the stream itself, or its content if it begins as gzip, xz, bzip2 or zstd do."""
+    start = peek(raw)
+    if start.startswith(GZIP):
+        return io.BufferedReader(_GzipFile(raw))
+    if start.startswith(_BZIP2):
+        return cast("BinaryIO", bz2.BZ2File(raw))
+    if start.startswith(ZSTD):
+        return io.BufferedReader(_ZstdFile(raw))
+    return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(_XZ) else raw
+
+
+def peek(stream: BinaryIO) -> bytes:
+    """Return the first bytes of a stream, which stay in it."""
+    return cast("io.BufferedReader", stream).peek(_PEEKED)
+
+
+class _Converted(io.RawIOBase):
+    """A stream that is read in another form, some bytes after the other."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._converted = memoryview(b"")
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # narrower than any buffer
+        """Write bytes to the buffer, and return their number; 0 at the end."""
+        while not self._converted and self._convert():
+            pass
+        count = min(len(buffer), len(self._converted))
+        buffer[:count] = self._converted[:count]
+        self._converted = self._converted[count:]
+        self._position += count
+        return count
+
+    def tell(self) -> int:
+        """Return the number of bytes that were read in this form."""
+        return self._position
+
+    @abstractmethod
+    def _convert(self) -> bool:
+        """Convert the next bytes, unless there are none."""
+
+
+class InUtf8(_Converted):
+    """A stream of UTF-16 with a byte order mark, in UTF-8."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(raw)
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def _convert(self) -> bool:
+        data = self._raw.read(64 * KIB)
+        self._converted = memoryview(self._decoder.decode(data, final=not data).encode())
+        return bool(data)
+
+
+class _GzipFile(_Converted):
+    """All members of a gzip file, and their places in it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(raw)
+        self._member: zlib._Decompress | None = None
+        self._rest = b""
+        """Bytes that were read and not inflated yet."""
+        self._read = 0
+        self._inflated = 0
+        self._members: dict[int, int] = {}
+        """Offsets of members, by the inflated bytes before them."""
+
+    def span(self, begin: int, end: int) -> tuple[int, int] | None:
+        """Return offset and length of the members that are these inflated bytes; None for other bytes."""
+        offset, after = self._members.get(begin), self._members.get(end)
+        return None if offset is None or after is None else (offset, after - offset)
+
+    def _convert(self) -> bool:
+        """Inflate the next bytes of a member, unless there are none.
+
+        Raises:
+            EOFError: the file ends within a member.
+        """
+        data = self._rest or self._raw.read(_GZIP_STEP)
+        self._read += 0 if self._rest else len(data)
+        if self._member is None:
+            read, self._rest = data, b""
+            data = data.lstrip(b"\0") if self._members else data  # padding, as on tapes
+            if not data:
+                return bool(read)
+            self._note_member(len(data))
+            self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        content = self._member.decompress(data, _GZIP_STEP)
+        self._converted = memoryview(content)
+        self._inflated += len(content)
+        self._rest = self._member.unconsumed_tail
+        if self._member.eof:
+            self._rest = self._member.unused_data
+            self._member = None
+            self._note_member(len(self._rest))
+        elif not data and not content:
+            raise EOFError("it ends within a member of gzip")
+        return True
+
+    def _note_member(self, bytes_left: int) -> None:
+        """Note that a member ends or begins so many bytes before the end of what was read."""
+        self._members[self._inflated] = self._read - bytes_left
+        if len(self._members) > _MOST_MEMBERS:
+            del self._members[next(iter(self._members))]
+
+
+class _ZstdFile(_Converted):
+    """All frames of a zstd file; unlike zstandard's own reader, it tells where a file is cut off."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(raw)
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._next_frame = b""
+
+    def _convert(self) -> bool:
+        """Inflate the next bytes, unless there are none.
+
+        Raises:
+            EOFError: the file ends within a frame.
+        """
+        data = self._next_frame or self._raw.read(_ZSTD_STEP)
+        if not data and self._frame is not None:
+            raise EOFError("it ends within a frame of zstd")
+        if data:
+            decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+            frame = self._frame or decompressor.decompressobj()
+            self._converted = memoryview(frame.decompress(data))
+            self._frame, self._next_frame = (None, frame.unused_data) if frame.eof else (frame, b"")
+        return bool(data)
+
+
+def is_plain(stream: BinaryIO) -> bool:
+    """Return True for a file that is read as it lies on disk."""
+    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+
+
+def span_on_disk(stream: BinaryIO, span: Span) -> tuple[int, int] | None:
+    """Return offset and length of a record in its file.
+
+    It is None if the record is not the whole of members of gzip, or the file is compressed otherwise.
+    """
+    if is_plain(stream):
+        return span.begin, span.end - span.begin
+    raw = getattr(stream, "raw", None)
+    return raw.span(span.begin, span.next) if isinstance(raw, _GzipFile) else None
