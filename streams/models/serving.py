@@ -27,12 +27,19 @@ from dehusk.streams.models.verification import check_answers
 
 
 async def serve(
-    server: ModelServer, repository: Path, model: str, wanted: Sequence[str], trusted_one: str = ""
+    server: ModelServer,
+    repository: Path,
+    model: str,
+    wanted: Sequence[str],
+    trusted_one: str = "",
+    *,
+    beside: Collection[str] = (),
 ) -> None:
     """Have Triton serve exactly these versions, and the policy name them; others answer meanwhile.
 
-    With `trusted_one`, the configuration names that as the trusted version. After a failure, the file is as
-    it was, and Triton serves what it served.
+    With `trusted_one`, the configuration names that as the trusted version. Of the versions `beside`, Triton
+    serves on what it serves, and the policy names none. After a failure, the file is as it was, and Triton
+    serves what it served.
 
     Raises:
         ConfigurationError: the repository holds no such version, or Triton cannot serve one; a `FaultError`
@@ -49,9 +56,10 @@ async def serve(
     for version in wanted:
         if version not in ready:
             await _check_stored_version(server, repository / model / version)
+    loaded = [*wanted, *(each for each in ready if each in beside and each not in wanted)]
     try:
-        await server.load(model, as_override(read_config(after)))
-        await _check_served(server, model, wanted)
+        await server.load(model, as_override(read_config(with_versions(after, loaded))))
+        await _check_served(server, model, loaded)
         if after != before:
             write_config(config.parent, after)
     except BaseException:
@@ -94,7 +102,7 @@ class Moved(NamedTuple):
 
 
 def withdraw(repository: Path, model: str, gone: Collection[str], moved: Moved) -> None:
-    """Take versions out of a policy that names them, and move its trusted version.
+    """Take versions out of a policy that names them, and move its trusted version, also if it is one of them.
 
     Nothing is changed where the policy names no others.
 
@@ -106,7 +114,7 @@ def withdraw(repository: Path, model: str, gone: Collection[str], moved: Moved) 
     left = [version for version in served(repository, model) if version not in gone]
     if not names_versions(text) or not left:
         return
-    is_moved = named_trusted(text) == moved.before and moved.after in left
+    is_moved = named_trusted(text) in {moved.before, *gone} and moved.after in left
     changed = with_versions(text, left, moved.after if is_moved else "")
     if changed != text:
         write_config(config.parent, changed)
@@ -115,7 +123,7 @@ def withdraw(repository: Path, model: str, gone: Collection[str], moved: Moved) 
 async def unload(
     server: ModelServer, model: str, gone: Collection[str], moved: Moved, *, is_used: bool = False
 ) -> None:
-    """Have Triton unload versions, and move its trusted version.
+    """Have Triton unload versions, and move its trusted version, also if it is one of them.
 
     With `is_used`, workers label with them as yet, and they stay. Nothing is changed on disk, nor where
     Triton names no trusted version, as nobody has rolled out a version of its repository, or would have none
@@ -131,7 +139,7 @@ async def unload(
     if config is None or not left or TRUSTED_KEY not in config.parameters:
         return
     named = config.parameters[TRUSTED_KEY]
-    is_moved = moved.before != moved.after and named.string_value == moved.before and moved.after in left
+    is_moved = named.string_value in {moved.before, *gone} - {moved.after} and moved.after in left
     if is_moved:
         named.string_value = moved.after
     elif left == ready:
@@ -139,6 +147,18 @@ async def unload(
     config.version_policy.Clear()
     config.version_policy.specific.versions.extend(map(int, left))
     await server.load(model, as_override(config))
+
+
+def stale_versions(repository: Path, model: str, taken_back: Collection[str]) -> list[str]:
+    """Return the versions that a policy names although they were taken back; none where it is elsewhere.
+
+    Raises:
+        ConfigurationError: the configuration cannot be read.
+    """
+    config = repository / model / CONFIG_FILE
+    if not taken_back or not config.exists() or not names_versions(read_text(config)):
+        return []
+    return [version for version in served(repository, model) if version in taken_back]
 
 
 def check_stored(repository: Path, model: str, wanted: Sequence[str]) -> None:
@@ -165,21 +185,29 @@ async def _check_served(server: ModelServer, model: str, wanted: Sequence[str]) 
         )
 
 
-async def to_serve(server: ModelServer, repository: Path, model: str, state: Rollout) -> list[str]:
+async def to_serve(
+    server: ModelServer,
+    repository: Path,
+    model: str,
+    state: Rollout,
+    taken_back: Collection[str] = frozenset(),
+) -> list[str]:
     """Return the versions to serve from a repository, oldest first; none if Triton and its policy have them.
 
-    Versions served now stay; the state's previous version is included while it is on disk. A repository that
-    lacks versions that Triton serves is not the one that Triton reads.
+    Versions served now stay, but for those that were taken back; the state's previous version is included
+    while it is on disk. A repository that lacks versions that Triton serves is not the one that Triton reads.
 
     Raises:
         ConfigurationError: Triton does not serve all that is named, and the repository does not hold it.
         UnavailableError: Triton does not answer.
     """
     stored, ready = versions(repository, model), await ready_versions(server, model)
-    wanted = [version for version in stored if version in {*state.kept, *ready}]
+    kept = {*state.kept, *(version for version in ready if version not in taken_back)}
+    wanted = [version for version in stored if version in kept]
     if {*state.versions, *ready} <= set(stored):
         by_policy, is_trusted = served(repository, model), await server.trusted(model, ready)
-        is_done = set(ready) == set(by_policy) == set(wanted) and trusted(repository, model) == is_trusted
+        is_named = by_policy == wanted and trusted(repository, model) == is_trusted
+        is_done = is_named and set(wanted) <= set(ready) and is_trusted not in taken_back
         is_served = set(state.versions) <= set(ready)
         return [] if is_done or (is_served and not await reads(server, repository)) else wanted
     if missing := [version for version in state.versions if version not in ready]:

@@ -26,6 +26,8 @@ class Situation:
     """Reports of the live workers."""
     ended: Sequence[EndedTrial] = ()
     """Trials that have ended, oldest first."""
+    taken_back: frozenset[str] = frozenset()
+    """Versions of the model that workers have taken back, and that no state needs."""
 
     def current(self, by: str, *, serving: str | None = None) -> Rollout:
         """Return the current state, from which the next one is made.
@@ -54,6 +56,12 @@ class Situation:
         before = {self.state.serving} if self.state else set(self._labeling())
         return state.serving if not before or trusted in before else trusted
 
+    def trusted_until(self, state: Rollout, trusted: str) -> str:
+        """Return the trusted version until a change is written; one that was taken back is none."""
+        if trusted not in self.taken_back:
+            return trusted
+        return self.state.serving if self.state else state.previous or state.serving
+
     def _labeling(self) -> list[str]:
         """Return the versions that workers report to label with."""
         return sorted({report.serving for report in self.workers if report.serving})
@@ -67,7 +75,8 @@ async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
         UnavailableError: the brokers do not answer.
     """
     control = await read_existing(topic)
-    return Situation(scope, control.states.get(scope), control.live_reports(scope), control.ended(scope))
+    state, workers, ended = control.states.get(scope), control.live_reports(scope), control.ended(scope)
+    return Situation(scope, state, workers, ended, frozenset(taken_back_versions(control, scope.model)))
 
 
 async def read_existing(topic: ControlTopic) -> Control:
@@ -93,12 +102,13 @@ async def serve_named(
         UnavailableError: Triton or Kafka does not answer.
     """
     model = situation.scope.model
-    wanted = await to_serve(server, repository, model, state)
-    trusted = await server.trusted(model, await ready_versions(server, model))
+    wanted = await to_serve(server, repository, model, state, situation.taken_back)
+    by_triton = await server.trusted(model, await ready_versions(server, model))
+    trusted = situation.trusted_until(state, by_triton)
     if situation.trusted_after(state, trusted) != trusted:
         await _check_others(topic, situation.scope, state.serving)
     if wanted:
-        await serve(server, repository, model, wanted, trusted)
+        await serve(server, repository, model, wanted, trusted, beside=situation.taken_back)
 
 
 async def trust_serving(situation: Situation, state: Rollout, server: ModelServer, repository: Path) -> bool:
@@ -118,7 +128,8 @@ async def trust_serving(situation: Situation, state: Rollout, server: ModelServe
         return True
     if not {after, *ready} <= set(versions(repository, model)) or not await reads(server, repository):
         return False
-    await serve(server, repository, model, ready, after)
+    named = [version for version in ready if version in state.kept or version not in situation.taken_back]
+    await serve(server, repository, model, named, after, beside=situation.taken_back)
     return True
 
 
@@ -176,6 +187,14 @@ def pinned_versions(control: Control, model: str) -> set[str]:
     """Return the versions that the states of all groups name for a model, or go back to."""
     states = [state for scope, state in control.states.items() if scope.model == model]
     return {version for state in states for version in state.kept}
+
+
+def taken_back_versions(control: Control, model: str) -> set[str]:
+    """Return the versions of a model that workers of any group have taken back, and that no state needs."""
+    scopes = {key.scope for key in control.changes if key.scope.model == model}
+    changes = [state.change for scope in scopes for state in control.history(scope).values()]
+    taken_back = {change.taken_back for change in changes if change.taken_back is not None}
+    return taken_back - pinned_versions(control, model)
 
 
 def check_unused(control: Control, model: str, version: str) -> None:

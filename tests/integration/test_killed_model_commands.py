@@ -18,13 +18,13 @@ from dehusk.inference.labelers.triton import TritonLabeler
 from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Prediction
-from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.rollout import Part, Rollout, Scope
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.labelers import PROBE
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.rollout.control import ControlTopic, change_state
-from dehusk.streams.rollout.transitions import first_state, promote
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
 from tests.unit.streams.models import graphs
 
@@ -171,7 +171,7 @@ class Stage:
         by_policy = served(self.repository, "model")
         async with ModelServer(self.triton.addresses.triton_grpc) as server:
             assert await server.ready("model") == by_policy
-        assert set(by_policy) <= {"1", "2"}
+        assert "3" not in by_policy
         labeler = TritonLabeler(self.triton.addresses.triton_grpc, "model")
         (labels,) = await labeler.label([PROBE])
         await labeler.close()
@@ -195,6 +195,44 @@ async def test_triton_starts_again_after_each_write_of_a_command_that_is_killed(
         statuses.append(await stage.run(case.words, topic, writes))
         await stage.check()
     assert statuses == [-signal.SIGKILL] * case.writes + [case.status]
+
+
+def with_four(model: Path) -> None:
+    """Have the policy be that of before a worker took version 2 back, with another good version beside it."""
+    graphs.write_version(model / "4", graphs.always(0.5))
+    name(model, "1", "2", trusted_one="2")
+
+
+BACK = without_version(TWO, "2", "worker", "slow")
+assert BACK is not None
+FOUR = with_canary(BACK, Part("4", 0.5), "me")
+
+
+@pytest.mark.parametrize(
+    ("words", "states", "after"),
+    [
+        (("shadow", "model/4", "--share", "1"), [], (["1", "4"], "1")),
+        (("canary", "model/4", "--share", "0.5"), [], (["1", "4"], "1")),
+        (("promote", "model/4", "--steps", "50%"), [], (["1", "4"], "1")),
+        (("promote", "model/4"), [], (["1", "4"], "4")),
+        (("rollback", "model"), [FOUR], (["1"], "1")),
+        (("repair", "model"), [], (["1"], "1")),
+        (("canary", "model/2", "--share", "0.5"), [], (["1", "2"], "1")),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) and isinstance(each[0], str) else "",
+)
+async def test_what_workers_have_taken_back_leaves_the_policy_with_the_next_command(
+    stage: Stage, words: tuple[str, ...], states: list[Rollout], after: tuple[list[str], str]
+) -> None:
+    topic = await stage.prepare(Case(words, 0, with_four, [ONE, TWO, BACK, *states]))
+    assert (served(stage.repository, "model"), trusted(stage.repository, "model")) == (["1", "2"], "2")
+    assert await stage.run(words, topic, 1000) == 0
+    assert (served(stage.repository, "model"), trusted(stage.repository, "model")) == after
+    async with ModelServer(stage.triton.addresses.triton_grpc) as server:
+        ready = await server.ready("model")
+        assert set(after[0]) <= set(ready)
+        assert await server.trusted("model", ready) == after[1]
+    await stage.check()
 
 
 async def test_a_policy_that_names_a_broken_version_is_repaired_without_a_triton(stage: Stage) -> None:

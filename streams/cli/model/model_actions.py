@@ -26,6 +26,7 @@ from dehusk.streams.cli.model.views import (
     print_repaired,
     print_report,
     print_shown,
+    print_stale,
     print_versions,
     print_warnings,
 )
@@ -43,6 +44,7 @@ from dehusk.streams.models.overview import (
 )
 from dehusk.streams.models.repair import Needs, Repair, plan_repair, repair_policy
 from dehusk.streams.models.server import ModelServer, Statistics
+from dehusk.streams.models.serving import stale_versions
 from dehusk.streams.models.store import next_version
 from dehusk.streams.models.verification import (
     Report,
@@ -59,6 +61,7 @@ from dehusk.streams.rollout.situation import (
     read_existing,
     read_situation,
     roles,
+    taken_back_versions,
 )
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.wording import printable
@@ -76,11 +79,20 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
         raise UnavailableError("; ".join(missing))
     print_warnings(missing)
     versions = match_versions(stored or [], triton)
-    roles_by_name = None
+    roles_by_name, stale = None, {}
     if sources.control_topic:
         topic = ControlTopic(sources.kafka, sources.control_topic)
-        roles_by_name = roles(asyncio.run(read_existing(topic)))
-    print_versions(versions, missing, roles_by_name, is_triton_known=triton is not None, as_json=as_json)
+        control = asyncio.run(read_existing(topic))
+        roles_by_name = roles(control)
+        stale = {
+            model: stale_versions(sources.repository, model, taken_back_versions(control, model))
+            for model in dict.fromkeys(version.model for version in versions)
+        }
+    print_versions(
+        versions, missing, roles_by_name, stale=stale, is_triton_known=triton is not None, as_json=as_json
+    )
+    for model, named in stale.items():
+        print_stale(sources.repository, model, named)
     return any(version.has_failed for version in versions)
 
 

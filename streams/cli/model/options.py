@@ -233,6 +233,8 @@ def source_options(topic_help: str, *others: Option) -> Option:
 
 rollout_options = gathered_options("options", RolloutOptions, _MODEL, *_TARGET)
 """MODEL and the options of its roll-out."""
+status_options = gathered_options("options", RolloutOptions, _MODEL, *_TARGET, stored_versions_option)
+"""Those and the repository."""
 
 
 def change_options(*others: Option) -> Option:

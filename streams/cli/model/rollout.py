@@ -12,6 +12,7 @@ from dehusk.streams.cli.model.options import (
     reason_option,
     rollout_options,
     share_option,
+    status_options,
     version_options,
 )
 from dehusk.streams.cli.shared.options import number_option
@@ -188,12 +189,13 @@ Examples:
   dehusk model status dehusk
   dehusk model status dehusk --json | jq .state.serving""",
 )
-@rollout_options
+@status_options
 def status_command(*, options: RolloutOptions) -> None:
     """Show which versions of MODEL label, who does with what, and what workers have seen of them.
 
     Figures are added up over the workers that have reported within half a minute, each since the roll-out
-    was last changed.
+    was last changed. A notice says so if the policy in --model-repository names a version that workers have
+    taken back, which a restart of Triton loads again.
     """
     from dehusk.streams.cli.model.rollout_actions import show_status
 

@@ -22,12 +22,21 @@ from dehusk.streams.cli.model.views import (
     print_changed,
     print_history,
     print_planned,
+    print_stale,
     print_status,
     print_warnings,
 )
 from dehusk.streams.cli.shared.terminal import ask
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import Moved, ready_versions, serve, to_serve, unload, withdraw
+from dehusk.streams.models.serving import (
+    Moved,
+    ready_versions,
+    serve,
+    stale_versions,
+    to_serve,
+    unload,
+    withdraw,
+)
 from dehusk.streams.rollout.claims import claimed
 from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
 from dehusk.streams.rollout.situation import (
@@ -36,6 +45,7 @@ from dehusk.streams.rollout.situation import (
     read_existing,
     read_situation,
     serve_named,
+    taken_back_versions,
     trust_serving,
 )
 from dehusk.streams.wording import program
@@ -55,7 +65,10 @@ def _ask_change(_state: Rollout, _changed: Rollout) -> str:
 def show_status(options: RolloutOptions) -> None:
     """Print the state of a roll-out, its workers, and their figures."""
     topic = ControlTopic(options.kafka, options.control_topic)
-    print_status(asyncio.run(read_situation(topic, options.scope)), as_json=options.as_json)
+    situation = asyncio.run(read_situation(topic, options.scope))
+    stale = stale_versions(options.repository, options.scope.model, situation.taken_back)
+    print_status(situation, stale, as_json=options.as_json)
+    print_stale(options.repository, options.scope.model, stale)
 
 
 def show_history(options: RolloutOptions, limit: int) -> None:
@@ -105,7 +118,7 @@ async def _change(
     state = next_state(situation)
     print_change(situation, state)
     is_served_first = not (options.without_triton or is_back)
-    loaded = await _print_served(options, state) if is_served_first else []
+    loaded = await _print_served(options, situation, state) if is_served_first else []
     if options.dry_run:
         print_planned(situation, state, loaded, as_json=options.as_json)
         return
@@ -133,7 +146,9 @@ async def _withdraw(
             claimed(topic, scope, revision, state.change, seconds),
             ModelServer(options.triton) as server,
         ):
-            gone = before.kept - pinned_versions(await read_existing(topic), scope.model)
+            control = await read_existing(topic)
+            gone = before.kept - pinned_versions(control, scope.model)
+            gone |= taken_back_versions(control, scope.model)
             moved = Moved(before.serving, state.serving)
             if (options.repository / scope.model / CONFIG_FILE).exists():
                 withdraw(options.repository, scope.model, gone, moved)
@@ -162,16 +177,19 @@ async def _serve_and_change(
         try:
             await change_state(topic, scope, state)
         except ConflictError:
-            await _serve_again(options, server, before)
+            await _serve_again(options, situation, server, before)
             raise
         await _trust(options, situation, state, server)
 
 
-async def _serve_again(options: RolloutOptions, server: ModelServer, before: list[str]) -> None:
-    model = options.scope.model
+async def _serve_again(
+    options: RolloutOptions, situation: Situation, server: ModelServer, before: list[str]
+) -> None:
+    model, taken_back = options.scope.model, situation.taken_back
     try:
         if await server.ready(model) != before:
-            await serve(server, options.repository, model, before)
+            named = [version for version in before if version not in taken_back]
+            await serve(server, options.repository, model, named or before, beside=taken_back)
     except DehuskError as error:
         print_warnings([f"{error}; Triton may serve more versions than before"])
 
@@ -191,11 +209,11 @@ async def _trust(options: RolloutOptions, situation: Situation, state: Rollout, 
         click.echo(f"dehusk: {notice}: {repair} {where}", err=True)
 
 
-async def _print_served(options: RolloutOptions, state: Rollout) -> list[str]:
+async def _print_served(options: RolloutOptions, situation: Situation, state: Rollout) -> list[str]:
     """Print and return what Triton is to load for a state; raises what `to_serve` does."""
     model = options.scope.model
     async with ModelServer(options.triton) as server:
-        wanted = await to_serve(server, options.repository, model, state)
+        wanted = await to_serve(server, options.repository, model, state, situation.taken_back)
     if wanted:
         config = options.repository / model / CONFIG_FILE
         named = ", ".join(wanted)

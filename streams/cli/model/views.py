@@ -11,7 +11,7 @@ import orjson
 from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
-from dehusk.inference.labelers.repository import served
+from dehusk.inference.labelers.repository import CONFIG_FILE, served
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.cli.model.observation_views import (
@@ -71,14 +71,26 @@ def print_changed(
         echo("no worker of the group reports: those that start follow it")
 
 
-def print_status(situation: Situation, *, as_json: bool) -> None:
-    """Print the state, the workers, and their figures."""
+def print_stale(repository: Path, model: str, stale: Sequence[str]) -> None:
+    """Print on standard error which versions a policy names although workers have taken them back."""
+    if stale:
+        click.echo(
+            f"dehusk: {repository / model / CONFIG_FILE} names version {', '.join(stale)}, taken back by "
+            f"workers: a restart of Triton loads it again. `{program()} model repair {model} --control-topic "
+            "TOPIC` takes it out, as the next shadow, canary or promotion does",
+            err=True,
+        )
+
+
+def print_status(situation: Situation, stale: Sequence[str], *, as_json: bool) -> None:
+    """Print the state, the workers, and their figures; `stale` as in `print_stale`."""
     if as_json:
         workers = [replace(each, figures={}, comparison=None, trials={}) for each in situation.workers]
         fields = {
             "state": situation.state,
             "workers": workers,
             "next_step": _next_step(situation),
+            "stale": stale,
             **observations_object(situation),
         }
         _print_object({**asdict(situation.scope), **fields})
@@ -147,17 +159,21 @@ def print_versions(
     missing: Sequence[str],
     roles: Roles | None,
     *,
+    stale: Mapping[str, Sequence[str]],
     is_triton_known: bool,
     as_json: bool,
 ) -> None:
-    """Print all versions, a line each; `roles` is None where no control topic was read."""
+    """Print all versions, a line each; `roles` is None where no control topic was read.
+
+    `stale` has those of each model that its policy names although workers have taken them back.
+    """
     roles_by_name = roles or {}
     if as_json:
         versions = [
             _with_roles(asdict(each), roles_by_name.get((each.model, each.version)))
             for each in known_versions
         ]
-        _print_object({"versions": versions, "missing": missing})
+        _print_object({"versions": versions, "missing": missing, "stale": stale})
         return
     rows = [_version_row(each, is_triton_known=is_triton_known) for each in known_versions]
     columns: tuple[str, ...] = _VERSION_COLUMNS

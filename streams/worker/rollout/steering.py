@@ -22,7 +22,7 @@ from dehusk.schemas.trials import (
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.rollout.control import Control, ControlKey
-from dehusk.streams.rollout.situation import check_unused
+from dehusk.streams.rollout.situation import check_unused, taken_back_versions
 from dehusk.streams.rollout.transitions import describe_versions, without_version
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
 from dehusk.streams.rollout.view import RolloutView, view
@@ -78,6 +78,10 @@ class StateReader:
         except ConfigurationError:
             return False
         return True
+
+    def taken_back(self) -> set[str]:
+        """Return the versions that workers have taken back, and that no state of any group needs."""
+        return taken_back_versions(self._control, self.scope.model)
 
     def is_claimed(self, now: datetime) -> bool:
         """Return True if a command has versions of the model served."""

@@ -41,8 +41,9 @@ class Unloading:
         """Note what the state has left, and have it unloaded if that is due at a time in seconds."""
         if self._note() or not self._is_followed():
             self._due = now + QUIET_SECONDS
-        elif now >= self._due and not await self._act():
+        elif now >= self._due:
             self._due = now + RETRY_SECONDS
+            await self._act()
 
     def _note(self) -> bool:
         """Note what a new state has left; return True if there is one."""
@@ -60,23 +61,26 @@ class Unloading:
             return False
         return all(each.revision >= state.revision for each in reports)
 
-    async def _act(self) -> bool:
-        """Have Triton told, if there is something to tell; return False if it is to be tried again."""
-        state = self._state
-        if state is None or not (self._left or self._served != state.serving):
-            return True
-        if self._reader.is_claimed(datetime.now(UTC)):
-            return False
-        gone = {each for each in self._left if self._reader.is_free(each)}
+    async def _act(self) -> None:
+        """Have Triton told what is new and, each time, of versions taken back: a restart loads them again."""
+        state, taken_back = self._state, self._reader.taken_back()
+        if state is None or self._reader.is_claimed(datetime.now(UTC)):
+            return
+        is_new = bool(self._left) or self._served != state.serving
+        gone = {each for each in self._left | taken_back if self._reader.is_free(each)}
+        if not is_new and not gone:
+            return
         try:
             await self._unload(gone, Moved(self._served, state.serving))
         except UnavailableError as error:
-            _log.warning("Triton does not unload what the roll-out has left: %s", error)
-            return False
+            if is_new:
+                _log.warning("Triton does not unload what the roll-out has left: %s", error)
+            return
         except ConfigurationError as error:
-            _log.warning("Triton refuses to unload what the roll-out has left: %s", error)
-        self._told(state, gone)
-        return True
+            if is_new:
+                _log.warning("Triton refuses to unload what the roll-out has left: %s", error)
+        if is_new:
+            self._told(state, gone)
 
     def _told(self, state: Rollout, gone: set[str]) -> None:
         if gone:

@@ -9,9 +9,12 @@ import pytest
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, served, trusted, versions
 from dehusk.inference.labelers.triton import FOLLOW_SECONDS
+from dehusk.schemas.rollout import Scope
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
+from dehusk.streams.rollout.control import ControlTopic, change_state, read_control
+from dehusk.streams.rollout.transitions import without_version
 from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
 
@@ -154,6 +157,23 @@ async def test_workers_without_a_control_topic_stay_with_the_trusted_version(flo
     await asyncio.sleep(FOLLOW_SECONDS)
     assert await flow.labeled("promoted") == shared(1)
     await flow.check_nothing_is_lost()
+
+
+async def test_a_version_that_was_taken_back_is_trusted_no_more_after_a_restart_of_triton(flow) -> None:
+    worker = flow.worker()
+    await flow.bench.until(worker.has_partitions)
+    await flow.add("8")
+    await flow.change("promote", "dehusk/8")
+    topic, scope = ControlTopic(flow.bench.kafka, flow.topic), Scope("dehusk", flow.bench.topics.group)
+    promoted = (await read_control(topic)).states[scope]
+    back = without_version(promoted, "8", "another worker", "version 8 taken back, latency")
+    assert back is not None
+    await change_state(topic, scope, back)
+    await flow.until_ready(["7"])
+    assert (served(flow.repository, "dehusk"), trusted(flow.repository, "dehusk")) == (["7", "8"], "8")
+    await asyncio.to_thread(flow.triton.services["triton"].restart)
+    await flow.until_ready(["7"])
+    assert await flow.labeled("restarted") == shared(0)
 
 
 async def test_of_two_operators_at_once_one_changes_nothing_and_is_told(flow) -> None:

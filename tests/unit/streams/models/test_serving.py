@@ -12,7 +12,7 @@ from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Part
 from dehusk.streams.models.model_config import read_config
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import Moved, to_serve, withdraw
+from dehusk.streams.models.serving import Moved, stale_versions, to_serve, withdraw
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from tests.unit.streams.models import graphs
 
@@ -72,6 +72,25 @@ async def test_a_policy_that_does_not_name_what_triton_serves_is_to_be_written(t
     assert await to_serve(Server("7", "8"), place, "m", CANARY) == []
 
 
+async def test_of_what_was_taken_back_nothing_stays_but_what_is_tried_again(tmp_path: Path) -> None:
+    place, taken_back = repository(tmp_path, "6", "7", "8"), {"8"}
+    name(place, "7", "8", trusted="8")
+    back = promote(SEVEN, "6", "me")
+    assert await to_serve(Server("7", "8", reads=place), place, "m", back, taken_back) == ["6", "7"]
+    name(place, "6", "7", trusted="7")
+    server = Server("6", "7", "8", reads=place)
+    assert await to_serve(server, place, "m", back, taken_back) == ["6", "7"], "Triton trusts version 8"
+    assert await to_serve(server, place, "m", CANARY, taken_back) == ["6", "7", "8"]
+
+
+def test_a_policy_is_stale_that_names_what_was_taken_back(tmp_path: Path) -> None:
+    place = repository(tmp_path, "7", "8")
+    assert stale_versions(place, "m", {"8"}) == [], "the policy is that of the newest"
+    name(place, "7", "8")
+    assert stale_versions(place, "m", {"8", "9"}) == ["8"]
+    assert stale_versions(place, "other", {"8"}) == []
+
+
 async def test_the_version_before_is_left_out_where_it_is_gone(tmp_path: Path) -> None:
     after = promote(SEVEN, "9", "me")
     assert await to_serve(Server("8"), repository(tmp_path, "8", "9"), "m", after) == ["8", "9"]
@@ -105,6 +124,7 @@ def policy(place: Path) -> tuple[list[str], str]:
         (("7", "8"), "8", (["7"], "7")),
         (("7", "8"), "7", (["7"], "7")),
         (("6", "7", "8"), "6", (["6", "7"], "6")),
+        (("7", "8", "9"), "9", (["7"], "7")),
         (("8",), "8", (["8"], "8")),
         (("6", "8"), "8", (["6"], "6")),
     ],
@@ -112,9 +132,9 @@ def policy(place: Path) -> tuple[list[str], str]:
 def test_what_a_rollback_leaves_goes_out_of_the_policy(
     tmp_path: Path, named: tuple[str, ...], trusted_one: str, after: tuple[list[str], str]
 ) -> None:
-    place = repository(tmp_path, "6", "7", "8")
+    place = repository(tmp_path, "6", "7", "8", "9")
     name(place, *named, trusted=trusted_one)
-    withdraw(place, "m", {"8"}, Moved("8", "7"))
+    withdraw(place, "m", {"8", "9"}, Moved("8", "7"))
     assert policy(place) == after
 
 

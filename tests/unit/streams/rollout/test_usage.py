@@ -9,8 +9,8 @@ from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout.control import Control, ControlKey, state_record
-from dehusk.streams.rollout.situation import check_unused, pinned_versions, unpinned
-from dehusk.streams.rollout.transitions import first_state, promote, with_canary
+from dehusk.streams.rollout.situation import check_unused, pinned_versions, taken_back_versions, unpinned
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 
 SCOPE = Scope("m", "group")
 SEVEN = promote(first_state("7", "me"), "7", "me")
@@ -49,6 +49,19 @@ def test_a_version_that_a_state_names_is_needed(state: Rollout, version: str, sa
         check_unused(control, "m", version)
     check_unused(control, "other", version)
     assert pinned_versions(control, "other") == set()
+
+
+def test_what_workers_have_taken_back_is_known_until_a_state_needs_it() -> None:
+    tried = with_canary(SEVEN, Part("8", 0.1), "me")
+    back = without_version(tried, "8", "w", "slow")
+    assert back is not None
+    control = topic({SCOPE: back}, {})
+    for state in (tried, back):
+        control.changes[ControlKey(SCOPE, change=str(state.revision))] = state
+    assert taken_back_versions(control, "m") == {"8"}
+    assert taken_back_versions(control, "other") == set()
+    control.states[Scope("m", "other")] = tried
+    assert taken_back_versions(control, "m") == set()
 
 
 def test_a_version_is_needed_that_a_worker_labels_with() -> None:

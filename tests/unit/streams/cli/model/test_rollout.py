@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Self
 
 import orjson
@@ -73,7 +74,7 @@ def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
 def test_a_command_says_what_triton_is_to_load_before_it_asks(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def to_serve(server, _repository, model, state) -> list[str]:
+    async def to_serve(server, _repository, model, state, _taken_back) -> list[str]:
         assert (server.address, model, state.versions) == ("triton:8001", "dehusk", ("7", "8"))
         return ["7", "8"]
 
@@ -113,7 +114,7 @@ class Server:
         return Server.served
 
 
-async def _serve(_server, _repository, _model, wanted) -> None:
+async def _serve(_server, _repository, _model, wanted, **_more: object) -> None:
     Server.served = [*wanted]
 
 
@@ -137,7 +138,7 @@ def test_a_command_that_comes_second_leaves_triton_as_it_was(
     async def change(_topic, _scope, _state) -> None:
         raise ConflictError("changed meanwhile")
 
-    async def to_serve(_server, _repository, _model, _state) -> list[str]:
+    async def to_serve(*_given: object) -> list[str]:
         return ["7", "8"]
 
     patched = {"claimed": claimed, "serve_named": serve_named, "change_state": change, "to_serve": to_serve}
@@ -160,6 +161,25 @@ def test_without_a_yes_nothing_is_changed(cluster: Cluster, answer: str) -> None
     ended = cluster.run("promote", "dehusk/8", answer=answer)
     assert "nothing was changed; --yes does not ask" in str(ended.exception)
     assert cluster.written == []
+
+
+def test_a_status_says_that_the_policy_names_a_version_that_was_taken_back(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = tmp_path / "dehusk" / "config.pbtxt"
+    for version in ("7", "8"):
+        (config.parent / version).mkdir(parents=True)
+        (config.parent / version / "model.onnx").touch()
+    config.write_text("version_policy { specific { versions: [ 7, 8 ] } }")
+    words = ("status", "dehusk", "--model-repository", str(tmp_path))
+    assert cluster.run(*words).stderr == ""
+    cluster.situation = replace(cluster.situation, taken_back=frozenset({"8"}))
+    told = cluster.run(*words, "--json")
+    assert f"{config} names version 8, taken back by workers" in told.stderr
+    assert "model repair dehusk --control-topic" in told.stderr
+    assert orjson.loads(told.stdout)["stale"] == ["8"]
+    config.write_text("version_policy { specific { versions: [ 7 ] } }")
+    assert cluster.run(*words).stderr == ""
 
 
 def test_waiting_says_how_long_the_workers_took(cluster: Cluster) -> None:

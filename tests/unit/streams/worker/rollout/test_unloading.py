@@ -11,7 +11,7 @@ from dehusk.schemas.rollout import Change, Claim, Part, Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.models.serving import Moved
 from dehusk.streams.rollout.control import ControlKey
-from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary
+from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.rollout.steering import RETRY_SECONDS, StateReader
 from dehusk.streams.worker.rollout.unloading import QUIET_SECONDS, Unloading
@@ -82,6 +82,26 @@ async def test_the_trusted_version_moves_with_the_one_that_serves(group: Group) 
     group.change(roll_back(promoted, "me", "bad"))
     await group.look(2 * LATER, 3 * LATER)
     assert group.told == [(set(), Moved("7", "8")), ({"8"}, Moved("8", "7"))]
+
+
+async def test_triton_is_told_again_of_what_was_taken_back_as_a_restart_loads_it(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
+    back = without_version(CANARY, "8", "a", "slow")
+    assert back is not None
+    group.tell(ControlKey(SCOPE, change="one"), back.encode())
+    group.change(back)
+    await group.look(0, LATER, LATER + 1)
+    assert group.told == [({"8"}, Moved("7", "7"))]
+    group.refusal = UnavailableError("away")
+    await group.look(LATER + RETRY_SECONDS)
+    assert (len(group.told), "away" in caplog.text) == (2, False)
+    group.refusal = None
+    await group.look(LATER + 2 * RETRY_SECONDS)
+    assert group.told == [({"8"}, Moved("7", "7"))] * 3
+    group.change(with_canary(back, Part("8", 0.1), "me"))
+    await group.look(9 * LATER, 19 * LATER)
+    assert len(group.told) == 3
 
 
 async def test_what_another_group_needs_stays(group: Group) -> None:
