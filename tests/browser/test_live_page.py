@@ -199,6 +199,99 @@ async def test_what_happened_is_listed_and_marked_on_the_curves(shown: Visit, wo
     await expect(shown.page.locator("#hindrances li")).to_have_count(0)
 
 
+async def place_of(page: Page, mark: int) -> tuple[float, float]:
+    """Return where in the first chart a mark is."""
+    x, y = await page.evaluate(
+        """mark => {
+             const { plot } = charts[0];
+             const { left, top, height } = plot.over.getBoundingClientRect();
+             return [left + plot.valToPos(marks[mark].time, "x"), top + height / 2];
+           }""",
+        mark,
+    )
+    return x, y
+
+
+def change(seconds: float, reason: str) -> ChangeView:
+    return ChangeView(time.time() - seconds, 5, "worker-1", reason, None)
+
+
+async def test_a_mark_is_named_where_the_pointer_is(shown: Visit, worker: Worker) -> None:
+    page = shown.page
+    changes = (change(1800, "version 8 promoted"), change(600, HOSTILE_URL))
+    worker.rollout = RolloutView(5, (), (), 1, 1, (), changes)
+    await expect(page.locator("#events li")).to_have_count(2)
+    notes = page.locator(".note:visible")
+    await expect(notes).to_have_count(0)
+    for mark, reason in enumerate((HOSTILE_URL, "version 8 promoted")):
+        x, y = await place_of(page, mark)
+        await page.mouse.move(x + 3, y)
+        await expect(notes).to_have_text(
+            re.compile(rf"^\d\d:\d\d:\d\d: {re.escape(reason)} \(by worker-1\)$")
+        )
+        assert await too_wide(page) == []
+    await page.mouse.move(x + 40, y)
+    await expect(notes).to_have_count(0)
+
+
+async def test_a_mark_is_named_to_the_keyboard(shown: Visit, worker: Worker) -> None:
+    page = shown.page
+    worker.rollout = RolloutView(5, (), (), 1, 1, (), (change(600, "version 8 promoted"),))
+    await expect(page.locator("#events li")).to_have_count(1)
+    await page.locator(".plot").first.focus()
+    note = page.locator(".note:visible")
+    for _ in range(61):
+        await page.keyboard.press("ArrowLeft")
+    told = re.compile(r"\d\d:\d\d:\d\d: version 8 promoted \(by worker-1\)$")
+    await expect(page.locator("#spoken")).to_have_text(told)
+    await expect(note).to_have_text(told)
+    for _ in range(20):
+        await page.keyboard.press("ArrowLeft")
+    await expect(note).to_have_count(0)
+    await expect(page.locator("#spoken")).not_to_contain_text("promoted")
+
+
+async def test_two_fingers_zoom_and_one_scrolls(shown: Visit) -> None:
+    page = shown.page
+    await page.set_viewport_size({"width": 390, "height": 844})
+    area = page.locator("#charts .u-over").first
+    box = await area.bounding_box()
+    assert box is not None
+    devtools = await shown.devtools()
+    await devtools.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+
+    async def touch(kind: str, *shares: float) -> None:
+        y = box["y"] + box["height"] / 2
+        points = [
+            {"x": box["x"] + share * box["width"], "y": y, "id": number}
+            for number, share in enumerate(shares)
+        ]
+        await devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    before = await page.evaluate("[charts[0].plot.scales.x.min, charts[0].plot.scales.x.max]")
+    span = before[1] - before[0]
+    await touch("touchStart", 0.5)
+    await touch("touchMove", 0.7)
+    await touch("touchEnd")
+    await expect(page.locator("#zoom")).to_be_hidden()
+    await touch("touchStart", 0.4)
+    await touch("touchStart", 0.4, 0.6)
+    for spread in (0.15, 0.2, 0.3, 0.4):
+        await touch("touchMove", 0.5 - spread, 0.5 + spread)
+    await touch("touchEnd")
+    await expect(page.locator("#zoom")).to_be_visible()
+    left, right = await page.evaluate("zoom")
+    assert right - left == pytest.approx(span / 4, rel=0.1)
+    assert (left + right) / 2 == pytest.approx(before[0] + span / 2, abs=span / 20)
+    assert f"from={left:.0f}" in page.url
+    await touch("touchStart", 0.1)
+    await touch("touchStart", 0.1, 0.9)
+    for spread in (0.3, 0.2, 0.05):
+        await touch("touchMove", 0.5 - spread, 0.5 + spread)
+    await touch("touchEnd")
+    await expect(page.locator("#zoom")).to_be_hidden()
+
+
 async def test_a_roll_out_is_shown_with_its_versions_and_trials(shown: Visit, worker: Worker) -> None:
     await expect(shown.page.locator("#rollout-part")).to_be_hidden()
     taken_back = ChangeView(time.time() - 60, 5, "worker-1", "version 9 taken back, errors", "9")

@@ -3,7 +3,8 @@
 /* Charts of the last hour, with a cursor and a range that all of them share, and marks of what happened. */
 
 const COLORS = ["--one", "--two", "--three", "--four", "--five"];
-const SHORTEST_ZOOM = 30;
+const NEAR_PIXELS = 6;
+const MOST_NOTES = 4;
 
 const charts = [
   { title: "Pages per second", format: rate, least: 0.1, series: [["pages/s", (point) => point.pages_per_second]] },
@@ -26,7 +27,6 @@ const narrow = matchMedia("(max-width: 480px)");
 let points = [];
 let partitions = [];
 let marks = [];
-let zoom = null;
 
 /* Distances of ticks whose labels differ: at least what the format of the axis shows. */
 function ticksOf({ ticks, least }) {
@@ -46,7 +46,7 @@ function buildFigure(chart) {
   chart.holder.tabIndex = 0;
   chart.holder.setAttribute("role", "group");
   chart.holder.addEventListener("keydown", (event) => handleKey(chart, event));
-  if (!chart.ofPartitions) chart.holder.addEventListener("dblclick", () => setZoom(null));
+  if (!chart.ofPartitions) addZoom(chart);
   figure.append(caption, chart.holder);
   byId(chart.ofPartitions ? "partition-chart" : "charts").append(figure);
 }
@@ -93,7 +93,7 @@ function optionsOfHour(axis, series) {
       drag: { x: true, y: false, setScale: false },
       sync: { key: "hour", filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } },
     },
-    hooks: { setSelect: [zoomToSelection], drawAxes: [drawMarks] },
+    hooks: { init: [addNote], setSelect: [zoomToSelection], drawAxes: [drawMarks], setCursor: [showNote] },
   };
 }
 
@@ -129,6 +129,38 @@ function drawMarks(plot) {
   ctx.restore();
 }
 
+/* What happened at the cursor: beside it in the chart that the pointer is in, or that has the focus. */
+function marksAt(plot, time) {
+  const { min, max } = plot.scales.x;
+  const near = Math.max(hour.slot_seconds / 2, (NEAR_PIXELS * (max - min)) / plot.over.clientWidth);
+  return marks.filter(({ time: begin, until }) => begin - near <= time && time <= (until ?? begin) + near);
+}
+
+function noteOf({ time, text }) {
+  return `${clockWithSeconds.format(time * 1000)}: ${text}`;
+}
+
+function addNote(plot) {
+  const note = make("div", "", "note");
+  note.setAttribute("aria-hidden", "true");
+  note.hidden = true;
+  plot.over.append(note);
+}
+
+function showNote(plot) {
+  const note = plot.over.querySelector(".note");
+  const { left } = plot.cursor;
+  const isHere = left >= 0 && plot.over.closest(".plot").matches(":hover, :focus");
+  const found = isHere ? marksAt(plot, plot.posToVal(left, "x")) : [];
+  note.hidden = !found.length;
+  if (!found.length) return;
+  const more = found.length > MOST_NOTES ? [`and ${count(found.length - MOST_NOTES)} more`] : [];
+  setText(note, [...found.slice(0, MOST_NOTES).map(noteOf), ...more].join("\n"));
+  const isRight = left > plot.over.clientWidth / 2;
+  note.style.left = isRight ? "" : `${left + 8}px`;
+  note.style.right = isRight ? `${plot.over.clientWidth - left + 8}px` : "";
+}
+
 const nameOf = (partition) => (partition ? `${partition.topic} ${partition.partition}` : "–");
 
 function dataOf(chart) {
@@ -156,34 +188,7 @@ function rangeOf(chart, values) {
   return `lowest ${chart.format(Math.min(...there))}, highest ${chart.format(Math.max(...there))}`;
 }
 
-/* Zoom: by a selection with the mouse, or by + and - around the cursor */
-
-function setZoom(range) {
-  zoom = range;
-  showZoom();
-  keepInAddress();
-  if (points.length) charts.forEach(draw);
-}
-
-function showZoom() {
-  byId("zoom").hidden = !zoom;
-  if (zoom) setText(byId("zoom-range"), zoom.map((time) => clockWithSeconds.format(time * 1000)).join(" to "));
-}
-
-function zoomToSelection(plot) {
-  const { left, width } = plot.select;
-  if (width < 4) return;
-  const [from, to] = [left, left + width].map((position) => plot.posToVal(position, "x"));
-  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-  setZoom([from, Math.max(to, from + SHORTEST_ZOOM)]);
-}
-
-function zoomAround({ plot }, factor) {
-  const { min, max } = plot.scales.x;
-  const half = Math.max(SHORTEST_ZOOM, (max - min) * factor) / 2;
-  const middle = plot.cursor.idx == null ? (min + max) / 2 : plot.data[0][plot.cursor.idx];
-  setZoom(2 * half >= hour.seconds ? null : [middle - half, middle + half]);
-}
+/* Keys */
 
 function handleKey(chart, event) {
   const factor = { "+": 0.5, "-": 2 }[event.key];
@@ -204,7 +209,8 @@ function moveCursor(chart, event) {
     return;
   }
   const values = chart.series.map(([label, value]) => `${label} ${chart.format(value(points[at], chart))}`);
-  setText(byId("spoken"), `${clockWithSeconds.format(points[at].time * 1000)}: ${values.join(", ")}`);
+  const notes = marksAt(chart.plot, points[at].time).map(noteOf);
+  setText(byId("spoken"), [`${clockWithSeconds.format(points[at].time * 1000)}: ${values.join(", ")}`, ...notes].join("; "));
 }
 
 function rebuild() {
