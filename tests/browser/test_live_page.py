@@ -253,14 +253,14 @@ async def test_a_mark_is_named_to_the_keyboard(shown: Visit, worker: Worker) -> 
 
 async def test_two_fingers_zoom_and_one_scrolls(shown: Visit) -> None:
     page = shown.page
-    await page.set_viewport_size({"width": 390, "height": 844})
     area = page.locator("#charts .u-over").first
-    box = await area.bounding_box()
-    assert box is not None
+    await area.scroll_into_view_if_needed()
     devtools = await shown.devtools()
     await devtools.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
 
     async def touch(kind: str, *shares: float) -> None:
+        box = await area.bounding_box()
+        assert box is not None
         y = box["y"] + box["height"] / 2
         points = [
             {"x": box["x"] + share * box["width"], "y": y, "id": number}

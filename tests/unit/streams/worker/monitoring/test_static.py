@@ -22,7 +22,7 @@ from dehusk.streams.worker_settings import MonitoringSettings
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 FILES = Path(dehusk.streams.worker.monitoring.__file__).parent / "static"
 PAGE = (FILES / "index.html").read_text()
-SCRIPT = "".join((FILES / name).read_text() for name in ("shared.js", "charts.js", "live.js"))
+SCRIPT = "".join((FILES / name).read_text() for name in ("shared.js", "zoom.js", "charts.js", "live.js"))
 HOSTILE = 'javascript:alert(1)//"></script><img src=x onerror=alert(1)>\n\nevent: state\ndata: {}'
 
 
@@ -71,7 +71,7 @@ async def test_a_page_loads_own_files_alone(client: aiohttp.ClientSession, path:
 
 async def test_all_files_of_the_page_are_served(client: aiohttp.ClientSession) -> None:
     files = re.findall(r'(?:src|href)="(live/[^"]+)"', PAGE)
-    assert len(files) == 7
+    assert len(files) == 8
     for file in files:
         async with client.get(f"/{file}") as answer:
             assert answer.status == 200
