@@ -28,6 +28,8 @@ Count = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
 PositiveCount = Annotated[int, Meta(ge=1, le=_MAX_COUNT)]
 Number = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
 Decoded = TypeVar("Decoded")
+GIVE_UP_SECONDS = 86_400.0
+"""Time after its hold for which a step of a promotion waits by default."""
 
 
 def is_version(name: str) -> bool:
@@ -108,6 +110,8 @@ class Steps:
     since: Time
     """Time from which the present share is held: its begin, or the end of a pause."""
     is_paused: bool = False
+    give_up_seconds: Number = GIVE_UP_SECONDS
+    """Time after a hold from which workers pause the steps, if the next one cannot be taken."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "since", _in_utc(self.since))

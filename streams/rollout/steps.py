@@ -1,10 +1,14 @@
-"""Steps of a promotion: what a canary has to wait for before it takes the next one."""
+"""Steps of a promotion: what a canary has to wait for before it takes the next one, and for how long."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from dehusk.schemas.rollout import Limits, Rollout, Steps
 from dehusk.schemas.trials import CANARY, WorkerReport, total_comparison
+from dehusk.streams.rollout.transitions import pause, take_step
+
+STALLED = "steps paused, stalled"
+"""Begin of the reason of a pause that workers make."""
 
 
 def wait_reason(state: Rollout, reports: Sequence[WorkerReport], now: datetime) -> str | None:
@@ -15,18 +19,49 @@ def wait_reason(state: Rollout, reports: Sequence[WorkerReport], now: datetime) 
     """
     if state.canary is None or state.steps is None:
         return None
-    return (
-        _hold_reason(state.steps, now)
-        or _worker_reason(state, state.canary.version, reports)
-        or _evidence_reason(state.limits, reports)
-    )
+    if held := _hold_reason(state.steps, now):
+        return held
+    missing = _missing(state, state.canary.version, reports)
+    return missing and f"{missing}; else paused at {_in_words(_last_time(state.steps))}"
+
+
+def due_change(state: Rollout, reports: Sequence[WorkerReport], now: datetime, by: str) -> Rollout | None:
+    """Return the next step, or a pause where it has waited for too long; None as long as it is to wait."""
+    if state.canary is None or state.steps is None or _hold_reason(state.steps, now):
+        return None
+    missing = _missing(state, state.canary.version, reports)
+    if missing is None:
+        return take_step(state, by)
+    if now < _last_time(state.steps):
+        return None
+    return pause(state, by, f"{STALLED}: since {_in_words(state.steps.since)}, the next step {missing}")
 
 
 def _hold_reason(steps: Steps, now: datetime) -> str | None:
     if steps.is_paused:
         return "paused"
-    end = steps.since + timedelta(seconds=steps.hold_seconds)
-    return f"held until {end:%Y-%m-%d %H:%M:%S} UTC" if now < end else None
+    end = _later(steps.since, steps.hold_seconds)
+    return f"held until {_in_words(end)}" if now < end else None
+
+
+def _last_time(steps: Steps) -> datetime:
+    """Return the time until which the next step may wait."""
+    return _later(steps.since, steps.hold_seconds + steps.give_up_seconds)
+
+
+def _later(time: datetime, seconds: float) -> datetime:
+    try:
+        return time + timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def _in_words(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _missing(state: Rollout, version: str, reports: Sequence[WorkerReport]) -> str | None:
+    return _worker_reason(state, version, reports) or _evidence_reason(state.limits, reports)
 
 
 def _worker_reason(state: Rollout, version: str, reports: Sequence[WorkerReport]) -> str | None:

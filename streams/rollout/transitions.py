@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Change, Part, Rollout, Steps
+from dehusk.schemas.rollout import GIVE_UP_SECONDS, Change, Part, Rollout, Steps
 
 _MAX_REASON = 2000
 """Characters of a reason, which may quote what a server has answered."""
@@ -38,15 +38,25 @@ def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:
     return replace(_next(state, by, reason), shadow=part)
 
 
-def with_steps(state: Rollout, version: str, shares: Sequence[float], hold: float, by: str) -> Rollout:
+def with_steps(
+    state: Rollout,
+    version: str,
+    shares: Sequence[float],
+    hold: float,
+    by: str,
+    *,
+    give_up: float = GIVE_UP_SECONDS,
+) -> Rollout:
     """Have a version label one share of the sites after the other, and then serve.
+
+    Each is held for some seconds, and given up if the next step cannot be taken some seconds later.
 
     Raises:
         ConfigurationError: it is the one that serves.
     """
     first, *others = shares
     tried = with_canary(state, Part(version, first), by)
-    return replace(tried, steps=Steps((*others,), hold, tried.change.at))
+    return replace(tried, steps=Steps((*others,), hold, tried.change.at, give_up_seconds=give_up))
 
 
 def take_step(state: Rollout, by: str) -> Rollout:

@@ -2,7 +2,7 @@
 
 import click
 
-from dehusk.schemas.rollout import Part
+from dehusk.schemas.rollout import GIVE_UP_SECONDS, Part
 from dehusk.streams.cli.model.options import (
     Duration,
     RolloutOptions,
@@ -97,8 +97,21 @@ Examples:
         metavar="TIME",
         help="Least time at each step, e.g. 10m or 2h; 10m by default.",
     ),
+    click.option(
+        "--give-up-after",
+        type=Duration(),
+        metavar="TIME",
+        help="Time after --hold from which the steps are paused if the next one cannot be taken, as too few "
+        "pages are compared; 1d by default.",
+    ),
 )
-def promote_command(*, options: RolloutOptions, steps: tuple[float, ...] | None, hold: float | None) -> None:
+def promote_command(
+    *,
+    options: RolloutOptions,
+    steps: tuple[float, ...] | None,
+    hold: float | None,
+    give_up_after: float | None,
+) -> None:
     """Have a version label all pages from the next micro-batch on.
 
     The version that served before is remembered. For ten minutes it labels what the new one does not, and
@@ -107,18 +120,20 @@ def promote_command(*, options: RolloutOptions, steps: tuple[float, ...] | None,
 
     With --steps, it labels a share of the sites first, and workers take each next step by themselves, without
     this command: after --hold, and once they have compared least-pages pages and least-calls calls since the
-    step began. If it exceeds a limit at any step, it is taken back. `dehusk model status` says what the next
-    step waits for; pause and resume stop the steps and go on.
+    step began. If it exceeds a limit at any step, it is taken back. If so many pages do not come within
+    --give-up-after, the steps are paused. `dehusk model status` says what the next step waits for; pause and
+    resume stop the steps and go on.
     """
     from dehusk.streams.cli.model.rollout_actions import change
 
     if steps is None:
-        if hold is not None:
-            raise click.UsageError("--hold is the time at each step: give --steps, too")
+        if hold is not None or give_up_after is not None:
+            raise click.UsageError("--hold and --give-up-after are times of each step: give --steps, too")
         change(options, lambda state, by: promote(state, options.version, by), serving=options.version)
         return
     seconds = _HOLD_SECONDS if hold is None else hold
-    change(options, lambda state, by: with_steps(state, options.version, steps, seconds, by))
+    give_up = GIVE_UP_SECONDS if give_up_after is None else give_up_after
+    change(options, lambda state, by: with_steps(state, options.version, steps, seconds, by, give_up=give_up))
 
 
 @click.command(

@@ -29,7 +29,7 @@ from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 from dehusk.streams.worker.rollout.stepping import Stepping
 from dehusk.streams.worker.rollout.unloading import Unloading
-from dehusk.streams.worker.rollout.webhook import GoneWorkers, Webhook, taken_back
+from dehusk.streams.worker.rollout.webhook import GoneWorkers, Webhook, changed
 from dehusk.streams.worker.steps.labeling import OpenLabeler, open_labeling
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -110,6 +110,7 @@ async def open_rollout(
         control = ControlTopic(settings.kafka, topic)
         change = partial(change_state, control)
         webhook = Webhook(settings.webhook) if settings.webhook else None
+        told = partial(_tell, webhook, scope)
         steering = Steering(
             reader,
             plans,
@@ -118,14 +119,14 @@ async def open_rollout(
             worker=worker,
             observations=observations,
             metrics=metrics,
-            told=partial(_tell, webhook, scope),
+            told=told,
         )
         reader.changed.clear()
         await steering.adopt(reader.state)
         producer = await resources.enter_async_context(open_producer(settings.kafka))
         reporting = Reporting(producer, control, reader, steering)
         resources.push_async_callback(reporting.withdraw)
-        stepping = Stepping(reader, change, worker)
+        stepping = Stepping(reader, change, worker, told)
         comparing = [each.run for each in observations.comparing.values()]
         loops = [steering.run, reporting.run, stepping.run, *comparing]
         if settings.labeler == "triton":
@@ -154,9 +155,9 @@ async def _unload(settings: WorkerSettings, gone: set[str], moved: Moved) -> Non
 
 
 def _tell(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:
-    """Tell the webhook of a version that was taken back."""
+    """Tell the webhook of a state by which this worker has taken a version back, or paused steps."""
     if webhook is not None:
-        webhook.send(taken_back(scope, state))
+        webhook.send(changed(scope, state))
 
 
 async def _remove_report(topic: ControlTopic, key: ControlKey) -> None:

@@ -1,4 +1,4 @@
-"""Steps of a promotion that the workers take, without the command that began it."""
+"""Steps of a promotion that the workers take, or give up, without the command that began it."""
 
 import asyncio
 import logging
@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.availability import UNAVAILABLE
-from dehusk.streams.rollout.steps import wait_reason
-from dehusk.streams.rollout.transitions import take_step
+from dehusk.streams.rollout.steps import due_change
 from dehusk.streams.worker.rollout.steering import StateReader
 
 Change = Callable[[Scope, Rollout], Awaitable[None]]
@@ -22,16 +21,24 @@ TURN_SECONDS = 5.0
 
 
 class Stepping:
-    """Taker of the steps that are due.
+    """Taker of the steps that are due, or of the pause where one has waited for too long.
 
     The first worker by name takes them, and each other one a while later, if no step was taken. Where two
-    take one, the first one in the control topic counts.
+    take one, the first one in the control topic counts. `told` is called with each state by which this worker
+    has paused the steps.
     """
 
-    def __init__(self, reader: StateReader, change: Change, worker: str) -> None:
+    def __init__(
+        self,
+        reader: StateReader,
+        change: Change,
+        worker: str,
+        told: Callable[[Rollout], None] = lambda _: None,
+    ) -> None:
         self._reader = reader
         self._change = change
         self._worker = worker
+        self._told = told
         self._due: tuple[int, float] = 0, 0.0
         """Revision whose next step is due, and since when, on the clock of the event loop."""
 
@@ -44,7 +51,8 @@ class Stepping:
     async def take_due(self, now: datetime) -> None:
         """Take the next step if it is due and the turn of this worker."""
         state, reports = self._reader.state, self._reader.live_reports()
-        if state is None or state.steps is None or wait_reason(state, reports, now):
+        changed = state and due_change(state, reports, now, self._worker)
+        if state is None or changed is None:
             self._due = 0, 0.0
             return
         time = asyncio.get_running_loop().time()
@@ -52,15 +60,16 @@ class Stepping:
             self._due = state.revision, time
         before = sum(each.worker < self._worker for each in reports)
         if time - self._due[1] >= before * TURN_SECONDS:
-            await self._take(state)
+            await self._take(changed)
 
-    async def _take(self, state: Rollout) -> None:
-        taken = take_step(state, self._worker)
+    async def _take(self, changed: Rollout) -> None:
         try:
-            await self._change(self._reader.scope, taken)
+            await self._change(self._reader.scope, changed)
         except ConflictError as error:
             _log.info("no step is taken: %s", error)
         except (*UNAVAILABLE, TimeoutError) as error:
             _log.warning("no step of %s can be taken: %s", self._reader.scope, error)
         else:
-            _log.info("%s takes a step: %s", self._reader.scope, taken.change.reason)
+            _log.info("%s: %s", self._reader.scope, changed.change.reason)
+            if changed.steps and changed.steps.is_paused:
+                self._told(changed)

@@ -91,18 +91,20 @@ class Webhook:
             return type(error).__name__, False  # whose text may hold the URL
 
 
-def taken_back(scope: Scope, state: Rollout) -> Event:
-    """Return the event of a version that a worker has taken back, by the state that it wrote."""
+def changed(scope: Scope, state: Rollout) -> Event:
+    """Return the event of a version that a worker has taken back, or not promoted further, by its state."""
     change = state.change
+    is_back = change.taken_back is not None
+    version = change.taken_back if is_back else state.canary and state.canary.version
     return {
-        "event": "version-taken-back",
+        "event": "version-taken-back" if is_back else "promotion-stalled",
         "id": f"{scope.model}/{scope.group}/{state.revision}",
         "text": f"{scope}: {change.reason}; version {state.serving} serves",
         "at": change.at,
         "model": scope.model,
         "group": scope.group,
         "by": change.by,
-        "version": change.taken_back,
+        "version": version,
         "serving": state.serving,
         "revision": state.revision,
         "reason": change.reason,

@@ -165,6 +165,21 @@ async def test_workers_promote_a_version_in_steps_that_can_be_paused(rollout) ->
     await rollout.check_nothing_is_lost()
 
 
+async def test_steps_that_wait_for_pages_in_vain_are_paused_and_this_is_told(rollout, told) -> None:
+    url, events = told
+    bench, worker = rollout.bench, rollout.worker("--webhook", url)
+    await bench.until(worker.has_partitions)
+    await rollout.move("promote", "dehusk/7")
+    await rollout.move("promote", "dehusk/8", "--steps", "10%", "--hold", "1s", "--give-up-after", "1s")
+    await bench.until(lambda: events)
+    (event,) = events
+    assert (event["event"], event["version"], event["revision"]) == ("promotion-stalled", "8", 3)
+    status = await rollout.status()
+    assert (status["next_step"], status["state"]["canary"]["share"]) == ("paused", 0.1)
+    assert "stalled: " in status["state"]["change"]["reason"]
+    assert "waits for 200 compared pages and 200 timed calls: 0 and 0" in event["reason"]
+
+
 async def _cleaned_until(rollout: Rollout, condition: Callable[[dict], bool]) -> None:
     """Have workers clean pages until the status meets a condition."""
     deadline = time.monotonic() + 2 * PATIENCE

@@ -224,7 +224,8 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("promote", "dehusk/8", "--limit", "most-errors=nan"), "no finite number from 0 on, as most-errors"),
         (("promote", "dehusk/8", "--limit", "most-latency=inf"), "no finite number from 0 on"),
         (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on, as least-pages"),
-        (("promote", "dehusk/8", "--hold", "10m"), "--hold is the time at each step"),
+        (("promote", "dehusk/8", "--hold", "10m"), "times of each step: give --steps"),
+        (("promote", "dehusk/8", "--give-up-after", "10m"), "times of each step: give --steps"),
         (("promote", "dehusk/8", "--steps", "10%,5%"), "larger than the one before, and below all"),
         (("promote", "dehusk/8", "--steps", "10%,100%"), "larger than the one before, and below all"),
         (("promote", "dehusk/8", "--steps", "nan"), "larger than the one before, and below all"),
@@ -264,9 +265,12 @@ def test_a_dry_run_says_what_would_be_changed(cluster: Cluster) -> None:
 
 
 def test_a_promotion_in_steps_begins_with_the_first_share(cluster: Cluster) -> None:
-    ended = cluster.run("promote", "dehusk/8", "--steps", "1%,0.1, 50%", "--hold", "2h", "--yes")
+    times = ("--hold", "2h", "--give-up-after", "3h")
+    ended = cluster.run("promote", "dehusk/8", "--steps", "1%,0.1, 50%", *times, "--yes")
     (state,) = cluster.written
     assert (state.canary, state.steps and state.steps.hold_seconds) == (Part("8", 0.01), 7200.0)
+    assert state.steps is not None
+    assert state.steps.give_up_seconds == 10800.0
     described = "version 7, version 8 for 0.01 of the sites, then 0.1, 0.5, all, after 7200 s each"
     assert ended.stdout == f"revision 2: {described}\n"
 

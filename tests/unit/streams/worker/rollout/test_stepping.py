@@ -7,7 +7,7 @@ import pytest
 
 from dehusk.schemas.errors import ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.rollout import GIVE_UP_SECONDS, Rollout, Scope
 from dehusk.schemas.trials import CANARY, Comparison, WorkerReport
 from dehusk.streams.rollout.control import ControlKey, state_record
 from dehusk.streams.rollout.transitions import first_state, promote, with_steps
@@ -32,7 +32,10 @@ class Group:
         for name in ("a", "b"):
             self.tell(ControlKey(SCOPE, name), WorkerReport(name, 2, "7", "8", trials=COMPARED).encode())
         self.tell(ControlKey(SCOPE), STEPPED.encode())
-        self.first, self.second = (Stepping(self.reader, self.change, name) for name in ("a", "b"))
+        self.paused: list[Rollout] = []
+        self.first, self.second = (
+            Stepping(self.reader, self.change, name, self.paused.append) for name in ("a", "b")
+        )
 
     def tell(self, key: ControlKey, value: bytes) -> None:
         self.reader.following._handle(Message(key.encode(), value), int(1000 * time.time()))
@@ -55,6 +58,7 @@ async def test_the_first_worker_takes_the_step_and_the_second_one_sees_it(group:
     await group.first.take_due(DUE)
     await group.second.take_due(DUE)
     assert [(each.canary and each.canary.share, each.change.by) for each in group.written] == [(0.5, "a")]
+    assert group.paused == []
 
 
 async def test_another_worker_takes_the_step_if_the_first_one_does_not(
@@ -69,6 +73,16 @@ async def test_another_worker_takes_the_step_if_the_first_one_does_not(
 async def test_no_step_is_taken_before_it_is_due(group: Group) -> None:
     await group.first.take_due(DUE - timedelta(seconds=600))
     assert group.written == []
+
+
+async def test_steps_that_wait_for_too_long_are_paused_once_and_this_is_told(group: Group) -> None:
+    group.tell(ControlKey(SCOPE, "b"), WorkerReport("b", 1, "7").encode())
+    for late in (0, GIVE_UP_SECONDS, 2 * GIVE_UP_SECONDS):
+        await group.first.take_due(DUE + timedelta(seconds=late))
+    (paused,) = group.written
+    assert group.paused == [paused]
+    assert "stalled: " in paused.change.reason
+    assert "waits for b to label by it" in paused.change.reason
 
 
 @pytest.mark.parametrize(

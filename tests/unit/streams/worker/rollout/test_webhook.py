@@ -12,12 +12,20 @@ from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout.control import ControlKey
-from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
+from dehusk.streams.rollout.steps import STALLED
+from dehusk.streams.rollout.transitions import (
+    first_state,
+    pause,
+    promote,
+    with_canary,
+    with_steps,
+    without_version,
+)
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.process import running
 from dehusk.streams.worker.rollout import webhook as module
 from dehusk.streams.worker.rollout.steering import StateReader
-from dehusk.streams.worker.rollout.webhook import Event, GoneWorkers, Webhook, taken_back
+from dehusk.streams.worker.rollout.webhook import Event, GoneWorkers, Webhook, changed
 
 SCOPE = Scope("m", "group")
 NOW = 1_800_000_000.0
@@ -123,9 +131,17 @@ def test_a_version_that_is_taken_back_is_told_with_its_reason() -> None:
     canary = with_canary(promote(first_state("7", "me"), "7", "me"), Part("8", 0.1), "me")
     state = without_version(canary, "8", "host-1", "version 8 taken back, latency: slow")
     assert state is not None
-    event = taken_back(SCOPE, state)
+    event = changed(SCOPE, state)
+    assert event["event"] == "version-taken-back"
     assert event["text"] == "model m in group group: version 8 taken back, latency: slow; version 7 serves"
     assert (event["id"], event["version"], event["serving"], event["by"]) == ("m/group/3", "8", "7", "host-1")
+
+
+def test_a_promotion_that_is_stalled_is_told_with_its_reason() -> None:
+    stepped = with_steps(promote(first_state("7", "me"), "7", "me"), "8", (0.1,), 600.0, "me")
+    event = changed(SCOPE, pause(stepped, "host-1", f"{STALLED}: no pages"))
+    assert (event["event"], event["version"], event["serving"]) == ("promotion-stalled", "8", "7")
+    assert event["text"] == "model m in group group: steps paused, stalled: no pages; version 7 serves"
 
 
 class Group:
