@@ -35,6 +35,8 @@ from dehusk.streams.worker.monitoring.servers import Servers
 _VERSION = version("dehusk")
 _RATE_SECONDS = 10
 _STEP_SECONDS = 60
+UNREADY_SECONDS = 10.0
+"""Silence of a server after which the worker is not ready; on a starved machine, answers take seconds."""
 _PROC = Path("/proc")
 _KIB = 1024
 _ENDED = (FileNotFoundError, ProcessLookupError)
@@ -154,6 +156,16 @@ class Monitor:
             outages=self._outages.of_the_hour(time.time()),
         )
 
+    def is_ready(self) -> bool:
+        """Return True while the worker has its partitions, and no dependency is away or silent for long."""
+        now = self.clock()
+        silent_since = [each.silent_since for each in self.dependencies if each.silent_since is not None]
+        return not (
+            self._waits_for_partitions()
+            or any(each.unavailable for each in self.dependencies)
+            or any(now - since >= UNREADY_SECONDS for since in silent_since)
+        )
+
     def report(self) -> dict[str, object]:
         """Return the content of `/report`."""
         state = self.state()
@@ -186,8 +198,11 @@ class Monitor:
             await asyncio.sleep(seconds)
             _log.info("%s", self.describe())
 
+    def _waits_for_partitions(self) -> bool:
+        return self.lag() is None and self.partition_lags() is None
+
     def _hindrances(self) -> Iterator[str]:
-        if self.lag() is None and self.partition_lags() is None:
+        if self._waits_for_partitions():
             yield "waits for its partitions"
         for each in self.dependencies.missing:
             yield f"{each.name} is unavailable: {each.trouble}"

@@ -3,7 +3,7 @@
 - `/`: the live page for browsers, kept up to date by `/events`; a line of text for others
 - `/report`: the state as JSON
 - `/healthz`, `/livez`: 200 while the worker makes progress or has a reason to wait
-- `/readyz`: 200 while it has its partitions and all dependencies answer
+- `/readyz`: 200 while it has its partitions and all dependencies answer, in some seconds
 - `/metrics`: for Prometheus
 - `/inspect/`: the page inspector
 """
@@ -156,9 +156,9 @@ def _routes(monitor: Monitor, stall: Callable[[], str | None]) -> list[web.Route
         return web.Response(text=f"{text}\n", status=503 if reason else 200)
 
     async def readiness(_: web.Request) -> web.Response:
-        hindrances = monitor.state().hindrances
-        text = "; ".join([*(hindrances or ["ok"]), *monitor.notes()])
-        return web.Response(text=f"{text}\n", status=503 if hindrances else 200)
+        is_ready = monitor.is_ready()
+        text = "; ".join([*(["ok"] if is_ready else []), *monitor.state().hindrances, *monitor.notes()])
+        return web.Response(text=f"{text}\n", status=200 if is_ready else 503)
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(

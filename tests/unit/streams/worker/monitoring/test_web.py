@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import count
 
 import aiohttp
 import pytest
@@ -84,6 +85,24 @@ async def test_a_worker_whose_dependencies_are_unavailable_is_alive_but_not_read
     assert await get(client, "/readyz") == (503, "redis is unavailable: refused\n")
     assert await get(client, "/healthz") == (200, "redis is unavailable: refused\n")
     assert "redis is unavailable: refused" in (await get(client, "/"))[1]
+
+
+async def test_a_short_silence_of_a_server_shows_and_leaves_the_worker_ready(monitor: Monitor) -> None:
+    now, ticks, silent = [1000.0], count(), "triton is unavailable: it answers no status request"
+    triton = monitor.dependencies.labeler
+    async with serving(replace(monitor, clock=lambda: now[0] + next(ticks) / 1e6)) as client:
+        triton.fell_silent(now[0] - 2, "it answers no status request")
+        assert await get(client, "/readyz") == (200, f"ok; {silent}\n")
+        assert silent in (await get(client, "/"))[1]
+        now[0] += 7.9
+        assert (await get(client, "/readyz"))[0] == 200
+        now[0] += 0.2
+        assert await get(client, "/readyz") == (503, f"{silent}\n")
+        triton.silent_since = None
+        assert await get(client, "/readyz") == (200, "ok\n")
+        triton.fell_silent(now[0] - 2, "it answers no status request")
+        triton.missed(OSError("refused"))
+        assert await get(client, "/readyz") == (503, "triton is unavailable: refused\n")
 
 
 async def test_what_keeps_no_page_waiting_is_said_of_a_worker_that_is_ready(monitor: Monitor) -> None:
