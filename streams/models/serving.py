@@ -22,7 +22,7 @@ from dehusk.streams.models.candidate import find_candidate, read_text
 from dehusk.streams.models.model_config import as_override, read_config
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.store import staging, write_config
+from dehusk.streams.models.store import Guard, staging, unguarded, write_config
 from dehusk.streams.models.verification import check_answers
 
 
@@ -34,12 +34,13 @@ async def serve(
     trusted_one: str = "",
     *,
     beside: Collection[str] = (),
+    guard: Guard = unguarded,
 ) -> None:
     """Have Triton serve exactly these versions, and the policy name them; others answer meanwhile.
 
     With `trusted_one`, the configuration names that as the trusted version. Of the versions `beside`, Triton
     serves on what it serves, and the policy names none. After a failure, the file is as it was, and Triton
-    serves what it served.
+    serves what it served, if the guard lets it be told.
 
     Raises:
         ConfigurationError: the repository holds no such version, or Triton cannot serve one; a `FaultError`
@@ -57,13 +58,14 @@ async def serve(
         if version not in ready:
             await _check_stored_version(server, repository / model / version)
     loaded = [*wanted, *(each for each in ready if each in beside and each not in wanted)]
+    guard()
     try:
         await server.load(model, as_override(read_config(with_versions(after, loaded))))
         await _check_served(server, model, loaded)
         if after != before:
-            write_config(config.parent, after)
+            write_config(config.parent, after, guard)
     except BaseException:
-        await _serve_again(server, model, before, ready)
+        await _serve_again(server, model, before, ready, guard)
         raise
 
 
@@ -87,10 +89,13 @@ async def _check_stored_version(server: ModelServer, version: Path) -> None:
         raise FaultError(error.fault, f"{version}: {error.message}") from error
 
 
-async def _serve_again(server: ModelServer, model: str, config: str, ready: Sequence[str]) -> None:
+async def _serve_again(
+    server: ModelServer, model: str, config: str, ready: Sequence[str], guard: Guard
+) -> None:
     """Have Triton serve what it served; a failure hides no earlier error."""
     with suppress(DehuskError):
         if ready and set(await server.ready(model)) != set(ready):
+            guard()
             await server.load(model, as_override(read_config(with_versions(config, ready))))
 
 
@@ -101,7 +106,9 @@ class Moved(NamedTuple):
     after: str
 
 
-def withdraw(repository: Path, model: str, gone: Collection[str], moved: Moved) -> None:
+def withdraw(
+    repository: Path, model: str, gone: Collection[str], moved: Moved, guard: Guard = unguarded
+) -> None:
     """Take versions out of a policy that names them, and move its trusted version, also if it is one of them.
 
     Nothing is changed where the policy names no others.
@@ -117,11 +124,17 @@ def withdraw(repository: Path, model: str, gone: Collection[str], moved: Moved) 
     is_moved = named_trusted(text) in {moved.before, *gone} and moved.after in left
     changed = with_versions(text, left, moved.after if is_moved else "")
     if changed != text:
-        write_config(config.parent, changed)
+        write_config(config.parent, changed, guard)
 
 
 async def unload(
-    server: ModelServer, model: str, gone: Collection[str], moved: Moved, *, is_used: bool = False
+    server: ModelServer,
+    model: str,
+    gone: Collection[str],
+    moved: Moved,
+    *,
+    is_used: bool = False,
+    guard: Guard = unguarded,
 ) -> None:
     """Have Triton unload versions, and move its trusted version, also if it is one of them.
 
@@ -146,6 +159,7 @@ async def unload(
         return
     config.version_policy.Clear()
     config.version_policy.specific.versions.extend(map(int, left))
+    guard()
     await server.load(model, as_override(config))
 
 

@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +20,12 @@ _STAGING = ".staging-"
 _REMOVED = ".removed-versions"
 """File with the numbers of a model's removed versions, a line each."""
 _CHUNK = 1 << 20
+Guard = Callable[[], None]
+"""Check right before a write; raises an error if nothing is to be written any more."""
+
+
+def unguarded() -> None:
+    """Let every write be made."""
 
 
 @contextmanager
@@ -132,14 +138,15 @@ def remove_at_once(directory: Path) -> None:
         pass
 
 
-def write_config(directory: Path, text: str) -> None:
-    """Replace a model's `config.pbtxt` atomically."""
+def write_config(directory: Path, text: str, guard: Guard = unguarded) -> None:
+    """Replace a model's `config.pbtxt` atomically, unless the guard raises an error."""
     with staging(directory) as place, writing(directory):
         new = place / CONFIG_FILE
         with new.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        guard()
         new.rename(directory / CONFIG_FILE)
         sync_folder(directory)
 

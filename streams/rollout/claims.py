@@ -1,9 +1,15 @@
-"""Claims on the versions of a model that are served: one command at a time has others served."""
+"""Claims on the versions of a model that are served: one command at a time has others served.
+
+A claim is a lease. It is renewed while its command works, so that of a killed command ends soon. A command
+that was stopped for longer than its claim held, and goes on, is refused before its next write, as others may
+have had versions served meanwhile.
+"""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -19,51 +25,110 @@ from dehusk.streams.rollout.control import (
 )
 from dehusk.streams.sources.source import Record
 
+LEASE = timedelta(seconds=20)
+"""Time for which a claim holds that is not renewed."""
+RENEW_SECONDS = 5.0
+_SKEW = timedelta(seconds=2)
+"""Time before its end from which a claim is not relied on, as the clocks of others may be ahead."""
 _log = logging.getLogger(__name__)
+
+
+class HeldClaim:
+    """A claim of this command, from its first record on."""
+
+    def __init__(self, topic: ControlTopic, scope: Scope, change: Change) -> None:
+        self.key = ControlKey(scope, claim=uuid4().hex)
+        self._topic = topic
+        self._claim = Claim(change, datetime.now(UTC))
+
+    def check(self) -> None:
+        """Check that it holds; it does as long as nobody else sees it expired.
+
+        Raises:
+            ConflictError: it has expired.
+        """
+        if datetime.now(UTC) < self._claim.until - _SKEW:
+            return
+        raise ConflictError(
+            f"this command was stopped, or did not reach Kafka, for too long: its claim on {self.key.scope} "
+            f"has ended at {self._claim.until:%H:%M:%S} UTC, and it changes nothing more; look at it and try "
+            "again"
+        )
+
+    async def write(self) -> Control:
+        """Write the claim for another lease, and return the topic with it.
+
+        Raises:
+            ConflictError: the claim of another command holds, or this one has expired by now.
+            ConfigurationError: the topic refuses the record.
+            UnavailableError: the brokers do not answer.
+        """
+        claim = replace(self._claim, until=datetime.now(UTC) + LEASE)
+        await write(self._topic, [Record(self.key.encode(), claim.encode())])
+        control, now = await read_control(self._topic), datetime.now(UTC)
+        holder = control.claim_on(self.key.scope.model, now)
+        if holder is not None and holder != self.key:
+            self._claim = replace(self._claim, until=now)
+            raise _held_by(holder, control.claims[holder])
+        if holder == self.key:
+            self._claim = claim
+        self.check()
+        return control
+
+    async def keep(self) -> None:
+        """Renew it until cancelled, or until it has expired."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                self.check()
+                await self.write()
+            except ConflictError:
+                return
+            except DehuskError as error:
+                _log.warning("the claim on %s is not renewed: %s", self.key.scope, error)
 
 
 @asynccontextmanager
 async def claimed(
     topic: ControlTopic, scope: Scope, revision: int, change: Change, seconds: float
-) -> AsyncIterator[None]:
+) -> AsyncIterator[HeldClaim]:
     """Claim the versions of a model that are served, for a change of a state of that revision.
 
     Of several claims the first one in the topic holds, until it is taken away or has expired, as that of a
-    command that was killed. Those of all groups count, as they share the repository.
+    command that was killed. Those of all groups count, as they share the repository. What is done meanwhile
+    has to check the claim before each write.
 
     Raises:
         ConflictError: another claim holds, or the state is not of that revision any more.
         ConfigurationError: the topic refuses the record.
         UnavailableError: the brokers do not answer, or what is done meanwhile takes longer than the seconds.
     """
-    key = ControlKey(scope, claim=uuid4().hex)
-    began = datetime.now(UTC)
-    claim = Claim(change, began + timedelta(seconds=seconds))
-    await write(topic, [Record(key.encode(), claim.encode())])
-    done = [key]
+    claim = HeldClaim(topic, scope, change)
+    done = [claim.key]
+    keeping: asyncio.Task[None] | None = None
     try:
-        control = await read_control(topic)
-        done += [other for other, each in control.claims.items() if each.until <= began]
-        _check_holds(control, key, began)
+        control = await claim.write()
+        now = datetime.now(UTC)
+        done += [other for other, each in control.claims.items() if each.until <= now]
         check_revision(control, scope, revision)
+        keeping = asyncio.create_task(claim.keep())
         try:
             async with asyncio.timeout(seconds):
-                yield
+                yield claim
         except TimeoutError as error:
             raise UnavailableError(f"{scope} was not changed within {seconds:g} s") from error
     finally:
+        if keeping is not None:
+            keeping.cancel()
+            await asyncio.wait([keeping])
         await _withdraw(topic, done)
 
 
-def _check_holds(control: Control, key: ControlKey, now: datetime) -> None:
-    holder = control.claim_on(key.scope.model, now)
-    if holder is None or holder == key:
-        return
-    claim = control.claims[holder]
-    raise ConflictError(
+def _held_by(holder: ControlKey, claim: Claim) -> ConflictError:
+    return ConflictError(
         f"{claim.change.by} is changing {holder.scope} since {claim.change.at:%H:%M:%S} UTC "
-        f"({claim.change.reason}), and nothing was changed; try again when that has ended, at "
-        f"{claim.until:%H:%M:%S} UTC at the latest"
+        f"({claim.change.reason}), and nothing was changed; try again when that has ended or, if it was "
+        f"killed, at {claim.until:%H:%M:%S} UTC"
     )
 
 

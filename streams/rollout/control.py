@@ -11,7 +11,7 @@ one. Older versions read the states alone.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -95,6 +95,8 @@ class Control:
     """Claims in the order of the topic, some of them expired."""
     trials: dict[ControlKey, EndedTrial] = field(default_factory=dict)
     """Trials in the order of the topic, each ended by a change that may not count."""
+    _claimed_at: int = 0
+    """Latest time of a record of a claim, in milliseconds since 1970."""
 
     def apply(self, message: Message, time: int) -> Scope | None:
         """Apply a record, and return the scope whose state it has changed, if any."""
@@ -143,7 +145,7 @@ class Control:
         if key.change:
             self._apply_change(key, value)
         elif key.claim:
-            _put(self.claims, key, None if value is None else Claim.decode(value))
+            self._apply_claim(key, None if value is None else Claim.decode(value), time)
         elif key.trial:
             _put(self.trials, key, None if value is None else EndedTrial.decode(value))
         elif key.worker:
@@ -164,6 +166,14 @@ class Control:
             return None
         self.states[scope] = state
         return scope
+
+    def _apply_claim(self, key: ControlKey, claim: Claim | None, time: int) -> None:
+        """Apply a claim; one that is renewed after it has expired comes after those made until then."""
+        self._claimed_at = max(self._claimed_at, time)
+        before = self.claims.get(key)
+        if before is not None and 1000 * before.until.timestamp() <= self._claimed_at:
+            del self.claims[key]
+        _put(self.claims, key, claim)
 
     def _apply_change(self, key: ControlKey, value: bytes | None) -> None:
         """Apply a change unless its revision is passed already, by a worker of an older version."""
@@ -198,12 +208,19 @@ async def read_control(topic: ControlTopic) -> Control:
 
 
 async def change_state(
-    topic: ControlTopic, scope: Scope, state: Rollout, own: WorkerReport | None = None
+    topic: ControlTopic,
+    scope: Scope,
+    state: Rollout,
+    own: WorkerReport | None = None,
+    *,
+    guard: Callable[[], None] = lambda: None,
 ) -> None:
     """Write a state of the next revision, if the state it was made from is still the current one.
 
     What workers have seen of the trials that it ends is written with it; `own` is what the worker has seen
     that writes it.
+
+    Nothing is written if the guard raises an error.
 
     The topic is read again afterwards, to see which change counts. One that came second is taken away, and
     the current state is written once more, as compaction would leave older versions the other one.
@@ -215,9 +232,11 @@ async def change_state(
     """
     control = await read_control(topic)
     check_revision(control, scope, state.revision - 1)
+    guard()
     await write(topic, [Record(key.encode(), None) for key in _outdated(control, scope, state)])
     change = ControlKey(scope, change=uuid4().hex)
     added = [Record(change.encode(), state.encode(), _HEADERS), *_trial_records(control, change, state, own)]
+    guard()
     await send_together(topic.kafka, topic.name, [*added, state_record(scope, state)])
     control = await read_control(topic)
     if change in control.history(scope):

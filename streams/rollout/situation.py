@@ -12,6 +12,7 @@ from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.client import Topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve
+from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.control import Control, ControlTopic, read_control
 from dehusk.streams.rollout.transitions import first_state
 
@@ -93,7 +94,13 @@ async def read_existing(topic: ControlTopic) -> Control:
 
 
 async def serve_named(
-    topic: ControlTopic, situation: Situation, state: Rollout, server: ModelServer, repository: Path
+    topic: ControlTopic,
+    situation: Situation,
+    state: Rollout,
+    server: ModelServer,
+    repository: Path,
+    *,
+    guard: Guard,
 ) -> None:
     """Have Triton serve what a state names before it is written; the trusted version stays the same.
 
@@ -108,10 +115,13 @@ async def serve_named(
     if situation.trusted_after(state, trusted) != trusted:
         await _check_others(topic, situation.scope, state.serving)
     if wanted:
-        await serve(server, repository, model, wanted, trusted, beside=situation.taken_back)
+        beside = situation.taken_back
+        await serve(server, repository, model, wanted, trusted, beside=beside, guard=guard)
 
 
-async def trust_serving(situation: Situation, state: Rollout, server: ModelServer, repository: Path) -> bool:
+async def trust_serving(
+    situation: Situation, state: Rollout, server: ModelServer, repository: Path, *, guard: Guard
+) -> bool:
     """Have the version that serves by a written state be the trusted one, if the one before was.
 
     Return False if it is not the trusted one, as the repository is not that of Triton.
@@ -129,7 +139,7 @@ async def trust_serving(situation: Situation, state: Rollout, server: ModelServe
     if not {after, *ready} <= set(versions(repository, model)) or not await reads(server, repository):
         return False
     named = [version for version in ready if version in state.kept or version not in situation.taken_back]
-    await serve(server, repository, model, named, after, beside=situation.taken_back)
+    await serve(server, repository, model, named, after, beside=situation.taken_back, guard=guard)
     return True
 
 

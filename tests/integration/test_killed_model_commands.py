@@ -1,4 +1,4 @@
-"""`dehusk model` killed after each of its writes: Triton starts again, and serves the trusted version."""
+"""`dehusk model` killed after each of its writes, or frozen: Triton starts and serves the trusted version."""
 
 import asyncio
 import hashlib
@@ -6,11 +6,13 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import orjson
+import psutil
 import pytest
 
 from dehusk.inference.labelers.repository import CONFIG_FILE, served, trusted
@@ -23,7 +25,7 @@ from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.labelers import PROBE
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.rollout.control import ControlTopic, change_state
+from dehusk.streams.rollout.control import ControlTopic, change_state, read_control
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
 from tests.unit.streams.models import graphs
@@ -33,29 +35,40 @@ KILLED = """
 import os, signal, sys
 from dehusk.streams.__main__ import main
 
-repository, left = sys.argv.pop(1), int(sys.argv.pop(1))
+repository, left, frozen = sys.argv.pop(1), int(sys.argv.pop(1)), sys.argv.pop(1) == "frozen"
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 CHANGES = {"os.rename": 2, "os.mkdir": 1, "os.remove": 1, "os.rmdir": 1, "os.link": 2, "os.symlink": 2}
 
 def is_seen(path):
     path = os.fsdecode(path) if isinstance(path, (str, bytes)) else ""
+    if frozen:
+        return path.startswith(repository) and path.endswith("config.pbtxt") and "/.staging-" in path
     return path.startswith(repository) and "/.staging-" not in path
 
 def hook(event, arguments):
     global left
     if event == "open":
         changes = is_seen(arguments[0]) and bool(arguments[2] & WRITING)
+    elif frozen:
+        return
     else:
         changes = any(map(is_seen, arguments[: CHANGES.get(event, 0)]))
     if changes:
         left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if left == -1:
+            os.kill(os.getpid(), signal.SIGSTOP if frozen else signal.SIGKILL)
 
 sys.addaudithook(hook)
 main()
 """
-"""A command that is killed after a number of writes; in staging folders, where nobody looks, none counts."""
+"""A command that is killed after a number of writes; in staging folders, where nobody looks, none counts.
+
+One that is to be frozen stops while it prepares a configuration there, before that becomes the model's.
+"""
+
+NEVER = 1000
+"""More writes than any command makes."""
+PATIENCE = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -143,17 +156,18 @@ class Stage:
 
     async def run(self, words: Sequence[str], topic: str, writes: int) -> int:
         """Return the exit status of a command, which is killed after a number of writes."""
+        return (await ended(await self.start(words, topic, writes)))[0]
+
+    async def start(
+        self, words: Sequence[str], topic: str, writes: int, how: str = "killed"
+    ) -> asyncio.subprocess.Process:
+        """Start a command that is killed, or frozen, after a number of writes."""
         places = ("--triton", self.triton.addresses.triton_grpc, "--repository", str(self.repository))
         control = ("--brokers", self.kafka.brokers, "--control-topic", topic)
         named = [str(self.new) if each == "NEW" else each for each in words]
-        command = [sys.executable, "-c", KILLED, str(self.repository), str(writes), "model", *named, *places]
-        process = await asyncio.create_subprocess_exec(
-            *command, "--yes", *(() if words[0] == "add" else control), stderr=asyncio.subprocess.PIPE
-        )
-        _, told = await process.communicate()
-        assert b"Traceback" not in told, told.decode()
-        assert process.returncode is not None
-        return process.returncode
+        command = [sys.executable, "-c", KILLED, str(self.repository), str(writes), how, "model", *named]
+        more = (*places, "--yes", *(() if words[0] == "add" else control))
+        return await asyncio.create_subprocess_exec(*command, *more, stderr=asyncio.subprocess.PIPE)
 
     async def check(self) -> None:
         """Restart Triton, unless it was restarted with these files, and check which versions it serves."""
@@ -180,6 +194,14 @@ class Stage:
         assert labels.model.version == trusted(self.repository, "model")
 
 
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
+    """Return the exit status of a command, and what it says."""
+    _, told = await process.communicate()
+    assert b"Traceback" not in told, told.decode()
+    assert process.returncode is not None
+    return process.returncode, told.decode()
+
+
 @pytest.fixture(scope="module")
 def stage(triton: LocalStack, stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return Stage(triton, KafkaSettings(stack.addresses.kafka), tmp_path_factory.mktemp("stage"))
@@ -195,6 +217,48 @@ async def test_triton_starts_again_after_each_write_of_a_command_that_is_killed(
         statuses.append(await stage.run(case.words, topic, writes))
         await stage.check()
     assert statuses == [-signal.SIGKILL] * case.writes + [case.status]
+
+
+@pytest.mark.parametrize(
+    ("how", "words", "writes", "said"),
+    [
+        ("killed", ("canary", "model/2", "--share", "0.5"), 0, ""),
+        ("frozen", ("canary", "model/2", "--share", "0.5"), 0, "it changes nothing more"),
+        ("frozen", ("promote", "model/2"), 1, "revision 2 is written, and version 2 is not the trusted one"),
+    ],
+)
+async def test_the_claim_of_a_command_that_was_killed_or_frozen_ends_and_it_writes_nothing_more(
+    stage: Stage, how: str, words: tuple[str, ...], writes: int, said: str
+) -> None:
+    topic = await stage.prepare(Case(words, writes, with_four_held, [ONE]))
+    stopped = await stage.start(words, topic, writes, how)
+    with suppress(psutil.NoSuchProcess):  # it was killed
+        while psutil.Process(stopped.pid).status() != psutil.STATUS_STOPPED:  # noqa: ASYNC110 a process
+            await asyncio.sleep(0.05)
+    next_words = ("canary", "model/4", "--share", "0.5")
+    async with asyncio.timeout(PATIENCE):
+        while await stage.run(next_words, topic, NEVER) != 0:
+            pass
+    written = (stage.model / CONFIG_FILE).read_text()
+    async with ModelServer(stage.triton.addresses.triton_grpc) as server:
+        ready = await server.ready("model")
+        if how == "frozen":
+            stopped.send_signal(signal.SIGCONT)
+        status, told = await ended(stopped)
+        assert (status, said in told) == (1 if how == "frozen" else -signal.SIGKILL, True), told
+        assert await server.ready("model") == ready
+        trusted_one = await server.trusted("model", ready)
+    assert (stage.model / CONFIG_FILE).read_text() == written
+    state = (await read_control(ControlTopic(stage.kafka, topic))).states[Scope("model", "dehusk")]
+    assert (state.canary, state.serving) == (Part("4", 0.5), "2" if words[0] == "promote" else "1")
+    assert trusted_one == trusted(stage.repository, "model") == state.serving
+    assert "4" in served(stage.repository, "model")
+    await stage.check()
+
+
+def with_four_held(model: Path) -> None:
+    """Have another good version, which waits."""
+    graphs.write_version(model / "4", graphs.always(0.5))
 
 
 def with_four(model: Path) -> None:
@@ -226,7 +290,7 @@ async def test_what_workers_have_taken_back_leaves_the_policy_with_the_next_comm
 ) -> None:
     topic = await stage.prepare(Case(words, 0, with_four, [ONE, TWO, BACK, *states]))
     assert (served(stage.repository, "model"), trusted(stage.repository, "model")) == (["1", "2"], "2")
-    assert await stage.run(words, topic, 1000) == 0
+    assert await stage.run(words, topic, NEVER) == 0
     assert (served(stage.repository, "model"), trusted(stage.repository, "model")) == after
     async with ModelServer(stage.triton.addresses.triton_grpc) as server:
         ready = await server.ready("model")

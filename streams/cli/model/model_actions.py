@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from dehusk.inference.labelers.repository import CONFIG_FILE, find_model
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.rollout import Change, Scope
 from dehusk.streams.cli.model.options import NOT_TO_BE_SERVED, Checks, Sources
 from dehusk.streams.cli.model.rollout_actions import SERVE_SECONDS, user_name
@@ -45,7 +45,7 @@ from dehusk.streams.models.overview import (
 from dehusk.streams.models.repair import Needs, Repair, plan_repair, repair_policy
 from dehusk.streams.models.server import ModelServer, Statistics
 from dehusk.streams.models.serving import stale_versions
-from dehusk.streams.models.store import next_version
+from dehusk.streams.models.store import Guard, next_version, unguarded
 from dehusk.streams.models.verification import (
     Report,
     check_answers,
@@ -276,29 +276,44 @@ def repair(sources: Sources, name: str, group: str, *, yes: bool, as_json: bool)
 
 
 async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
-    """Plan a repair, ask, and do it; with a control topic, while no other command has versions served."""
-    repository, model = sources.repository, scope.model
+    """Plan a repair, ask, and do it.
+
+    With a control topic, it is planned again and done while no other command has versions served. While
+    somebody is asked, nothing is claimed, as a claim has to be renewed meanwhile.
+    """
     async with AsyncExitStack() as stack:
-        needs = Needs()
-        if sources.control_topic:
-            topic = ControlTopic(sources.kafka, sources.control_topic)
-            control = await read_existing(topic)
-            state = control.states.get(scope)
-            servings = frozenset(each.serving for key, each in control.states.items() if key.model == model)
-            serving = state.serving if state else ""
-            needs = Needs(frozenset(pinned_versions(control, model)), serving, servings)
-            change = Change(datetime.now(UTC), user_name(), "repair of the policy")
-            revision = state.revision if state else 0
-            await stack.enter_async_context(claimed(topic, scope, revision, change, SERVE_SECONDS))
         server = None
         if not sources.without_triton:
             server = await stack.enter_async_context(ModelServer(sources.triton))
-        planned = await plan_repair(repository, model, needs, server, partial(_check_answers, server))
-        if planned.is_needed:
-            print_repair(repository / model / CONFIG_FILE, planned)
-            ask("Repair it?", "nothing was changed", yes=yes)
-            await repair_policy(planned, repository, model, server)
+        planned, revision = await _plan_repair(sources, scope, server)
+        if not planned.is_needed:
+            return planned
+        print_repair(sources.repository / scope.model / CONFIG_FILE, planned)
+        ask("Repair it?", "nothing was changed", yes=yes)
+        guard: Guard = unguarded
+        if sources.control_topic:
+            topic = ControlTopic(sources.kafka, sources.control_topic)
+            change = Change(datetime.now(UTC), user_name(), "repair of the policy")
+            claim = await stack.enter_async_context(claimed(topic, scope, revision, change, SERVE_SECONDS))
+            guard = claim.check
+            again, _ = await _plan_repair(sources, scope, server)
+            if (again.kept, again.trusted) != (planned.kept, planned.trusted):
+                raise ConflictError(f"what {scope.model} needs was changed meanwhile; try again")
+        await repair_policy(planned, sources.repository, scope.model, server, guard)
     return planned
+
+
+async def _plan_repair(sources: Sources, scope: Scope, server: ModelServer | None) -> tuple[Repair, int]:
+    """Return a repair by the disk, Triton and the control topic, and the revision of the state there."""
+    needs, revision, model = Needs(), 0, scope.model
+    if sources.control_topic:
+        control = await read_existing(ControlTopic(sources.kafka, sources.control_topic))
+        state = control.states.get(scope)
+        servings = frozenset(each.serving for key, each in control.states.items() if key.model == model)
+        serving, revision = (state.serving, state.revision) if state else ("", 0)
+        needs = Needs(frozenset(pinned_versions(control, model)), serving, servings)
+    check = partial(_check_answers, server)
+    return await plan_repair(sources.repository, model, needs, server, check), revision
 
 
 async def _check_answers(server: ModelServer | None, candidate: Candidate) -> None:

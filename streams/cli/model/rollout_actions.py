@@ -37,6 +37,7 @@ from dehusk.streams.models.serving import (
     unload,
     withdraw,
 )
+from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.claims import claimed
 from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
 from dehusk.streams.rollout.situation import (
@@ -143,7 +144,7 @@ async def _withdraw(
     scope, revision, seconds = options.scope, state.revision, SERVE_SECONDS
     try:
         async with (
-            claimed(topic, scope, revision, state.change, seconds),
+            claimed(topic, scope, revision, state.change, seconds) as claim,
             ModelServer(options.triton) as server,
         ):
             control = await read_existing(topic)
@@ -151,8 +152,8 @@ async def _withdraw(
             gone |= taken_back_versions(control, scope.model)
             moved = Moved(before.serving, state.serving)
             if (options.repository / scope.model / CONFIG_FILE).exists():
-                withdraw(options.repository, scope.model, gone, moved)
-            await unload(server, scope.model, gone, moved, is_used=is_used)
+                withdraw(options.repository, scope.model, gone, moved, claim.check)
+            await unload(server, scope.model, gone, moved, is_used=is_used, guard=claim.check)
     except DehuskError as error:
         print_warnings([f"{error}; `{program()} model repair {scope.model}` takes out what was left"])
 
@@ -169,40 +170,43 @@ async def _serve_and_change(
     revision = situation.state.revision if situation.state else 0
     seconds = options.wait_seconds + SERVE_SECONDS
     async with (
-        claimed(topic, scope, revision, state.change, seconds),
+        claimed(topic, scope, revision, state.change, seconds) as claim,
         ModelServer(options.triton) as server,
     ):
         before = await ready_versions(server, scope.model)
-        await serve_named(topic, situation, state, server, options.repository)
+        await serve_named(topic, situation, state, server, options.repository, guard=claim.check)
         try:
-            await change_state(topic, scope, state)
+            await change_state(topic, scope, state, guard=claim.check)
         except ConflictError:
-            await _serve_again(options, situation, server, before)
+            await _serve_again(options, situation, server, before, claim.check)
             raise
-        await _trust(options, situation, state, server)
+        await _trust(options, situation, state, server, claim.check)
 
 
 async def _serve_again(
-    options: RolloutOptions, situation: Situation, server: ModelServer, before: list[str]
+    options: RolloutOptions, situation: Situation, server: ModelServer, before: list[str], guard: Guard
 ) -> None:
     model, taken_back = options.scope.model, situation.taken_back
     try:
         if await server.ready(model) != before:
             named = [version for version in before if version not in taken_back]
-            await serve(server, options.repository, model, named or before, beside=taken_back)
+            named = named or before
+            await serve(server, options.repository, model, named, beside=taken_back, guard=guard)
     except DehuskError as error:
         print_warnings([f"{error}; Triton may serve more versions than before"])
 
 
-async def _trust(options: RolloutOptions, situation: Situation, state: Rollout, server: ModelServer) -> None:
+async def _trust(
+    options: RolloutOptions, situation: Situation, state: Rollout, server: ModelServer, guard: Guard
+) -> None:
     """Have Triton and its policy trust the version that serves by a state that is written."""
     notice = (
         f"revision {state.revision} is written, and version {state.serving} is not the trusted one on Triton"
     )
     repair = f"`{program()} model repair {situation.scope.model}` sees to it"
     try:
-        is_trusted = await trust_serving(situation, state, server, options.repository)
-    except UnavailableError as error:
+        is_trusted = await trust_serving(situation, state, server, options.repository, guard=guard)
+    except (UnavailableError, ConflictError) as error:
         raise UnavailableError(f"{notice}: {error}; {repair}") from error
     if not is_trusted:
         where = "where its repository is, as it is not the one named here"

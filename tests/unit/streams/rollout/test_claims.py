@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
+from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Change, Claim, Scope
 from dehusk.streams.rollout import claims
 from dehusk.streams.rollout.claims import claimed
-from dehusk.streams.rollout.control import ControlKey, change_state, state_record
+from dehusk.streams.rollout.control import Control, ControlKey, change_state, state_record
 from dehusk.streams.rollout.transitions import first_state, promote
 from dehusk.streams.sources.source import Record
 from tests.unit.streams.rollout.topic import TOPIC, Topic, turn
@@ -29,7 +30,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     return made
 
 
-def claim(scope: Scope, until: datetime) -> Record:
+def made(scope: Scope, until: datetime) -> Record:
     return Record(ControlKey(scope, claim="left").encode(), Claim(CHANGE, until).encode())
 
 
@@ -41,7 +42,7 @@ async def test_a_claim_is_taken_away_when_all_is_done(topic: Topic) -> None:
 
 @pytest.mark.parametrize("scope", [SCOPE, OTHER_GROUP])
 async def test_while_another_claim_on_the_model_holds_nothing_is_done(topic: Topic, scope: Scope) -> None:
-    topic.held.append(claim(scope, NOW + timedelta(hours=1)))
+    topic.held.append(made(scope, NOW + timedelta(hours=1)))
     with pytest.raises(ConflictError, match=f"ada@host is changing {scope} since .* nothing was changed"):
         async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
             raise AssertionError("it was not to begin")
@@ -54,7 +55,7 @@ async def test_while_another_claim_on_the_model_holds_nothing_is_done(topic: Top
 async def test_a_claim_that_has_expired_or_is_on_another_model_holds_nobody_up(
     topic: Topic, scope: Scope, until: datetime
 ) -> None:
-    topic.held.append(claim(scope, until))
+    topic.held.append(made(scope, until))
     async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
         pass
     assert [key.scope for key in topic.control().claims] == ([OTHER_MODEL] if scope == OTHER_MODEL else [])
@@ -73,6 +74,77 @@ async def test_a_claim_ends_what_lasts_longer_than_it_holds(topic: Topic) -> Non
         async with claimed(TOPIC, SCOPE, 1, CHANGE, 0.01):
             await asyncio.Event().wait()
     assert topic.control().claims == {}
+
+
+async def test_a_claim_holds_as_long_as_it_is_renewed(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "RENEW_SECONDS", 0.0)
+    async with claimed(TOPIC, SCOPE, 1, CHANGE, 60) as claim:
+        (first,) = topic.control().claims.values()
+        while (last := topic.control().claims[claim.key]).until <= first.until + timedelta(milliseconds=10):
+            await turn()
+        claim.check()
+        assert last.change == CHANGE
+    assert topic.control().claims == {}
+    held = len(topic.held)
+    for _ in range(10):
+        await turn()
+    assert len(topic.held) == held, "nothing is renewed after the end"
+
+
+async def test_a_command_that_was_frozen_beyond_its_claim_is_refused_before_its_next_write(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with claimed(TOPIC, SCOPE, 1, CHANGE, 60) as claim:
+        monkeypatch.setattr(claims, "_SKEW", claims.LEASE)
+        with pytest.raises(ConflictError, match="it changes nothing more"):
+            claim.check()
+        with pytest.raises(ConflictError, match="it changes nothing more"):
+            await change_state(TOPIC, SCOPE, promote(START, "8", "me"), guard=claim.check)
+    assert topic.control().states[SCOPE] == START
+
+
+async def test_a_claim_that_is_renewed_too_late_comes_after_those_made_until_then(topic: Topic) -> None:
+    late, other = ControlKey(SCOPE, claim="late"), ControlKey(SCOPE, claim="other")
+    control, begin = Control(), int(1000 * NOW.timestamp())
+
+    def tell(key: ControlKey, seconds: float) -> ControlKey | None:
+        value = Claim(CHANGE, NOW + timedelta(seconds=seconds + 20)).encode()
+        control.apply(Message(key.encode(), value), begin + int(1000 * seconds))
+        return control.claim_on("m", NOW + timedelta(seconds=seconds))
+
+    assert [tell(late, 0), tell(other, 5), tell(late, 5)] == [late] * 3
+    assert tell(other, 10) == late, "it was renewed in time"
+    assert tell(other, 26) == other
+    assert tell(late, 26) == other
+
+
+async def test_who_finds_the_claim_of_another_command_at_a_renewal_is_refused(topic: Topic) -> None:
+    async with claimed(TOPIC, SCOPE, 1, CHANGE, 60) as claim:
+        topic.held.insert(1, claim_of_other := made(SCOPE, NOW + timedelta(hours=1)))
+        with pytest.raises(ConflictError, match="ada@host is changing"):
+            await claim.write()
+        with pytest.raises(ConflictError, match="it changes nothing more"):
+            claim.check()
+        topic.held.remove(claim_of_other)
+
+
+async def test_a_claim_that_cannot_be_renewed_is_logged_and_tried_again(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(claims, "RENEW_SECONDS", 0.0)
+
+    async def refuse(*_: object) -> None:
+        raise UnavailableError("away")
+
+    async with claimed(TOPIC, SCOPE, 1, CHANGE, 60) as claim:
+        before = topic.control().claims[claim.key]
+        with monkeypatch.context() as patch:
+            patch.setattr(claims, "write", refuse)
+            while "is not renewed: away" not in caplog.text:
+                await turn()
+        while topic.control().claims[claim.key] == before:
+            await turn()
+        claim.check()
 
 
 async def test_a_claim_that_cannot_be_taken_away_hides_no_other_error(

@@ -14,6 +14,7 @@ from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.schemas.trials import Comparison, EndedTrial, Example, Figures, WorkerReport
 from dehusk.streams.cli.model import model, model_actions, rollout_actions
+from dehusk.streams.rollout.claims import HeldClaim
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_steps
@@ -125,17 +126,19 @@ def test_a_command_that_comes_second_leaves_triton_as_it_was(
     Server.served, steps = ["7"], []
 
     @asynccontextmanager
-    async def claimed(_topic, _scope, revision, _change, _seconds) -> AsyncIterator[None]:
+    async def claimed(topic, scope, revision, change, _seconds) -> AsyncIterator[HeldClaim]:
         steps.append(f"claim on {revision}")
         if conflict == "before":
             raise ConflictError("changed meanwhile")
-        yield
+        yield HeldClaim(topic, scope, change)
 
-    async def serve_named(_topic, _situation, state, server, _repository) -> None:
+    async def serve_named(_topic, _situation, state, server, _repository, *, guard) -> None:
+        with pytest.raises(ConflictError, match="changes nothing more"):
+            guard()
         await _serve(server, None, None, state.versions)
         steps.append("serve")
 
-    async def change(_topic, _scope, _state) -> None:
+    async def change(_topic, _scope, _state, *, guard) -> None:
         raise ConflictError("changed meanwhile")
 
     async def to_serve(*_given: object) -> list[str]:
