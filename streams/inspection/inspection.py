@@ -13,7 +13,7 @@ from typing import cast
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS, Labeler, encodings_read
 from dehusk.inference.labelers.repository import models, versions
 from dehusk.schemas.errors import DehuskError, ExtractionError, NotEncodedError
-from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction, RawPage
 from dehusk.streams.inspection.original import ShownPage
 from dehusk.streams.inspection.steps import Explaining, OpenedPage, Preparing, Showing, open_inspector
@@ -25,6 +25,10 @@ from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.sources.source import Decoded
 from dehusk.streams.worker_settings import WorkerSettings
 
+_READS_MORE = (
+    "reads more of a page than its blocks, which takes more memory than the inspector has for this page; "
+    "the page itself is read, and other labelers label it"
+)
 _SHARE = 3
 """Time and memory of a step of an inspection, as a multiple of those of a worker's step."""
 
@@ -220,6 +224,16 @@ class Inspection:
         try:
             return await self._labelers.label(number, self._opened.packed.encoded)
         except NotEncodedError:
-            encodings = self._labelers.encodings(number)
-            prepared = await _prepared(self._page, self._pool, encodings)
-            return await self._labelers.label(number, prepared.packed.encoded)
+            encoded = await self._encoded_for(number)
+            return await self._labelers.label(number, encoded)
+
+    async def _encoded_for(self, number: int) -> EncodedPage:
+        """Encode the page with what the labeler reads of it beside its blocks."""
+        encodings = self._labelers.encodings(number)
+        try:
+            return (await _prepared(self._page, self._pool, encodings)).packed.encoded
+        except ExtractionError as error:
+            if error.reason is not BrokenReason.MEMORY_BUDGET_EXCEEDED:
+                raise
+            detail = f"{self._labelers.offered[number].name} {_READS_MORE}"
+            raise ExtractionError(error.reason, detail) from error

@@ -1,15 +1,18 @@
 """Inspection of a page, and what each labeler says of it."""
 
 import json
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.schemas.errors import ExtractionError
+from dehusk.schemas.pages import RawPage
 from dehusk.streams.inspection import inspection as module
-from dehusk.streams.inspection.inspection import list_choices
+from dehusk.streams.inspection.inspection import Labelers, inspect, list_choices, open_inspector_pool
 from dehusk.streams.inspection.steps import Showing
-from dehusk.streams.settings import TritonSettings
+from dehusk.streams.settings import MIB, PageLimits, TritonSettings
+from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.worker_settings import WorkerSettings
 
 PROSE = "A paragraph of prose that has words enough for the rules to hold it for the content of a page. " * 3
@@ -71,6 +74,21 @@ async def test_a_page_that_needs_much_memory_is_not_denied(inspecting) -> None:
     assert len(page["blocks"]) == 6_000
     assert "refusal" not in page
     assert [view.get("error") for view in views] == [None] * 3
+
+
+async def test_memory_that_one_labeler_lacks_is_no_denial_of_the_page() -> None:
+    paragraph = " ".join(f"word{number % 977}" for number in range(60))
+    html = "".join(f'<p class="c{number % 7}">{paragraph} {number}</p>' for number in range(2_000)).encode()
+    limits = PageLimits(large_bytes=7 * MIB)
+    async with (
+        open_inspector_pool("auto", SourceSettings(), limits) as pool,
+        aclosing(Labelers(list_choices(WorkerSettings(labeler="rules")))) as labelers,
+    ):
+        inspection = await inspect(RawPage("https://example.org/a", html), pool, labelers)
+        number = [choice.name for choice in labelers.offered].index("web2text/1 (onnx)")
+        error = json.loads(await inspection.view(number))["error"]
+    assert error.startswith("memory-budget-exceeded: web2text/1 (onnx) reads more of a page than its blocks")
+    assert error.endswith("the page itself is read, and other labelers label it")
 
 
 async def test_a_labeler_that_fails_says_so_and_is_asked_again(inspecting, monkeypatch) -> None:
