@@ -1,4 +1,4 @@
-"""Control topic: reading it, changing a state by compare-and-set, and waiting for workers.
+"""Control topic: reading it, and changing a state by compare-and-set.
 
 The topic is compacted and has one partition, so all readers see its records in one order. A change is one
 batch of records, which Kafka appends together or not at all: the change under a key of its own, what was seen
@@ -8,10 +8,9 @@ in the topic counts, and the last one that counts is the current state, also whe
 one. Older versions read the states alone.
 """
 
-import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,17 +18,17 @@ from typing import TypeVar
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
-from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, ConflictError
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Claim, Rollout, Scope
 from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.producer import Outgoing, send, send_together
-from dehusk.streams.kafka.reader import open_topics, read
-from dehusk.streams.rollout.evidence import ended_trials
+from dehusk.streams.kafka.reader import read
+from dehusk.streams.rollout.evidence import counting, ended_trials
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 
-_STATE, _WORKER, _CHANGE, _CLAIM, _TRIAL = "state", "worker", "change", "claim", "trial"
+_STATE, _WORKER, _CHANGE, _CLAIM, _TRIAL, _STOPPED = "state", "worker", "change", "claim", "trial", "stopped"
 _HEADERS = (("content-type", b"application/json"),)
 REPORT_SECONDS = 10.0
 """Interval between the reports of a worker."""
@@ -61,12 +60,20 @@ class ControlKey:
     """Random name of a change."""
     claim: str | None = None
     """Random name of a claim."""
+    stopped: str | None = None
+    """The worker that has stopped, and had seen something of a trial."""
     trial: str | None = None
     """Name of the change that has ended a trial, and of the trial."""
 
     def encode(self) -> bytes:
         """Return `state/MODEL/GROUP`, or KIND/MODEL/GROUP/NAME of another one, quoted as in a URL."""
-        names = {_WORKER: self.worker, _CHANGE: self.change, _CLAIM: self.claim, _TRIAL: self.trial}
+        names = {
+            _WORKER: self.worker,
+            _CHANGE: self.change,
+            _CLAIM: self.claim,
+            _TRIAL: self.trial,
+            _STOPPED: self.stopped,
+        }
         kind, *name = next((each for each in names.items() if each[1]), (_STATE,))
         parts = [kind, self.scope.model, self.scope.group, *map(str, name)]
         return "/".join(quote(part, safe="") for part in parts).encode()
@@ -77,7 +84,7 @@ def decode_key(key: bytes | None) -> ControlKey | None:
     kind, *parts = map(unquote, (key or b"").decode("utf-8", "replace").split("/"))
     if kind == _STATE and len(parts) == 2:
         return ControlKey(Scope(*parts))
-    if kind in {_WORKER, _CHANGE, _CLAIM, _TRIAL} and len(parts) == 3:
+    if kind in {_WORKER, _CHANGE, _CLAIM, _TRIAL, _STOPPED} and len(parts) == 3:
         return ControlKey(Scope(*parts[:2]), **{kind: parts[2]})
     return None
 
@@ -89,6 +96,8 @@ class Control:
     states: dict[Scope, Rollout] = field(default_factory=dict)
     reports: dict[ControlKey, tuple[WorkerReport, int]] = field(default_factory=dict)
     """Reports with their times, in milliseconds since 1970."""
+    stopped: dict[ControlKey, WorkerReport] = field(default_factory=dict)
+    """Last reports of workers that have stopped, during a trial."""
     changes: dict[ControlKey, Rollout] = field(default_factory=dict)
     """Changes in the order of the topic, each with the state that it makes if it counts."""
     claims: dict[ControlKey, Claim] = field(default_factory=dict)
@@ -122,6 +131,32 @@ class Control:
         since = int(1000 * (time.time() - LIVE_SECONDS))
         return sorted(self.reports_of(scope, since), key=lambda report: report.worker)
 
+    def evidence(self, scope: Scope, but: Container[str | None] = ()) -> list[WorkerReport]:
+        """Return what the workers of a group have seen of the trials of its state, but for some workers.
+
+        Those that have stopped, or report no more, are among them.
+        """
+        state = self.states.get(scope)
+        if state is None:
+            return []
+        stopped = {key.stopped: report for key, report in self.stopped.items() if key.scope == scope}
+        last = {key.worker: report for key, (report, _) in self.reports.items() if key.scope == scope}
+        reports = [report for name, report in {**stopped, **last}.items() if name not in but]
+        before = [each for each in self.history(scope).values() if each.revision < state.revision]
+        return counting(reports, [*before, state]) if reports else []
+
+    def withdrawal(self, key: ControlKey, report: WorkerReport | None = None) -> list[Record]:
+        """Return the records that take away a worker's report, and keep what it has seen of trials.
+
+        By default, that is its last report on the topic.
+        """
+        if report is None and key in self.reports:
+            report, _ = self.reports[key]
+        records = [Record(key.encode(), None)]
+        if report is not None and (report.comparison or report.trials):
+            records.append(Record(ControlKey(key.scope, stopped=key.worker).encode(), report.encode()))
+        return records
+
     def history(self, scope: Scope) -> dict[ControlKey, Rollout]:
         """Return the changes of a roll-out that count, the first one of each revision, oldest first."""
         counting: dict[int, ControlKey] = {}
@@ -148,6 +183,8 @@ class Control:
             self._apply_claim(key, None if value is None else Claim.decode(value), time)
         elif key.trial:
             _put(self.trials, key, None if value is None else EndedTrial.decode(value))
+        elif key.stopped:
+            _put(self.stopped, key, None if value is None else WorkerReport.decode(value))
         elif key.worker:
             _put(self.reports, key, None if value is None else (WorkerReport.decode(value), time))
         else:
@@ -252,11 +289,7 @@ def _trial_records(
     before = control.states.get(change.scope)
     if before is None:
         return []
-    others = [
-        report
-        for report in control.reports_of(change.scope, since=0)
-        if own is None or report.worker != own.worker
-    ]
+    others = control.evidence(change.scope, {own.worker} if own else ())
     ended = ended_trials(before, state, [*others, own] if own else others)
     keys = [ControlKey(change.scope, trial=f"{change.change}:{each.trial}") for each in ended]
     return [Record(key.encode(), each.encode(), _HEADERS) for key, each in zip(keys, ended, strict=True)]
@@ -284,12 +317,17 @@ def check_revision(control: Control, scope: Scope, revision: int) -> None:
 
 
 def _outdated(control: Control, scope: Scope, state: Rollout) -> list[ControlKey]:
-    """Return what goes with a new state: the oldest changes and trials and, before the first state, all."""
+    """Return what goes with a new state: the oldest changes and trials, and reports that count no more.
+
+    Before the first state, that is all.
+    """
     is_first = scope not in control.states
     kept_from = state.revision - MAX_HISTORY
     changes = [(key, each.revision) for key, each in control.changes.items() if key.scope == scope]
     trials = [key for key in control.trials if key.scope == scope]
+    seen = {each.worker for each in control.evidence(scope)}
     return [
+        *(key for key in control.stopped if key.scope == scope and key.stopped not in seen),
         *(key for key, revision in changes if is_first or revision <= kept_from),
         *(trials if is_first else trials[:-MAX_TRIALS]),
     ]
@@ -327,51 +365,3 @@ def _conflict(scope: Scope, current: Rollout | None) -> ConflictError:
         f"the roll-out of {scope} was changed meanwhile by {change.by} ({change.reason}, revision "
         f"{current.revision}); look at it and try again"
     )
-
-
-async def wait_for_workers(
-    topic: ControlTopic, scope: Scope, state: Rollout, seconds: float
-) -> list[WorkerReport]:
-    """Wait until each live worker follows the state, and return their reports.
-
-    Raises:
-        ConflictError: the state was replaced meanwhile, usually by a worker that takes a version back.
-        ConfigurationError: a worker does not label with a version that the state names.
-        UnavailableError: not all workers follow it within the seconds, or Kafka does not answer.
-    """
-    control = Control()
-    try:
-        async with asyncio.timeout(seconds):
-            return await _followed(topic, scope, state, control)
-    except TimeoutError as error:
-        others = [each.worker for each in control.live_reports(scope) if each.revision < state.revision]
-        named = ", ".join(others) or "no worker reports at all"
-        raise UnavailableError(f"after {seconds:g} s, these do not follow it yet: {named}") from error
-
-
-async def _followed(
-    topic: ControlTopic, scope: Scope, state: Rollout, control: Control
-) -> list[WorkerReport]:
-    async with open_topics(topic.kafka, topic.name) as reader:
-        async with aclosing(reader.existing()) as messages:
-            async for message, time in messages:
-                control.apply(message, time)
-        if reports := _following(control, scope, state):
-            return reports
-        async with aclosing(reader.follow()) as messages:
-            async for message, time in messages:
-                control.apply(message, time)
-                if reports := _following(control, scope, state):
-                    return reports
-    raise AssertionError("a followed topic never ends")
-
-
-def _following(control: Control, scope: Scope, state: Rollout) -> list[WorkerReport]:
-    """Return the reports of all workers if each follows the state, else none."""
-    current, reports = control.states.get(scope), control.live_reports(scope)
-    for report in reports:
-        for version, why in report.refused.items() if report.revision == state.revision else ():
-            raise ConfigurationError(f"worker {report.worker} does not label with version {version}: {why}")
-    if current is not None and current.revision > state.revision:
-        raise ConflictError(f"{current.change.by} has changed it meanwhile: {current.change.reason}")
-    return reports if all(report.revision >= state.revision for report in reports) else []

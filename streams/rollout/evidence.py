@@ -1,7 +1,8 @@
-"""Evidence of trials that end: what the workers of a group have seen of a version beside the trusted one."""
+"""Evidence of trials: what the workers of a group have seen of a version beside the trusted one."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from dehusk.schemas.rollout import Rollout
 from dehusk.schemas.trials import (
@@ -25,15 +26,72 @@ class _Pair:
     """Steps that are left: each is a trial of its own."""
 
 
+def counting(reports: Iterable[WorkerReport], states: Sequence[Rollout]) -> list[WorkerReport]:
+    """Return reports with what counts of them for the trials of the last of some states; without the others.
+
+    What was seen counts from the state on with which its trial began: until then, or of other versions, it
+    was seen of another trial.
+    """
+    pairs, figured = _pairs(states[-1]), _labeling(states[-1])
+    begins = {trial: _begin(states, partial(_pair, trial)) for trial in pairs}
+    figures_begin = _begin(states, _labeling)
+
+    def counted(report: WorkerReport) -> WorkerReport:
+        seen = {
+            trial: compared
+            for trial, pair in pairs.items()
+            if (compared := report.compared(trial)) is not None
+            and report.revision >= begins[trial]
+            and _is_of(report, trial, pair)
+        }
+        is_figured = report.revision >= figures_begin and (report.serving, report.canary) == figured[:2]
+        return replace(
+            report,
+            figures=report.figures if is_figured else {},
+            comparison=seen.pop(SHADOW, None),
+            trials=seen,
+        )
+
+    counts = map(counted, reports)
+    return [each for each in counts if each.figures or each.comparison or each.trials]
+
+
+def _pair(trial: str, state: Rollout) -> _Pair | None:
+    return _pairs(state).get(trial)
+
+
+def _begin(states: Sequence[Rollout], what: Callable[[Rollout], object]) -> int:
+    """Return the revision from which on something of the last state is as it is there."""
+    last, begin = what(states[-1]), states[-1].revision
+    for state in reversed(states[:-1]):
+        if state.revision != begin - 1 or what(state) != last:
+            break
+        begin = state.revision
+    return begin
+
+
+def _labeling(state: Rollout) -> tuple[str, str | None, int | None]:
+    """Return the versions that label pages, and the steps that are left."""
+    canary = state.canary.version if state.canary else None
+    return state.serving, canary, len(state.steps.shares) if state.steps else None
+
+
+def _is_of(report: WorkerReport, trial: str, pair: _Pair) -> bool:
+    """Return True if a worker labels with the versions of a trial."""
+    if trial == PROMOTED:
+        return report.serving == pair.version
+    tried = report.shadow if trial == SHADOW else report.canary
+    return (tried, report.serving) == (pair.version, pair.trusted)
+
+
 def ended_trials(before: Rollout, after: Rollout, reports: Sequence[WorkerReport]) -> list[EndedTrial]:
-    """Return the trials that a change ends, with the sum of what the workers have seen that followed it.
+    """Return the trials that a change ends, with the sum of what workers have seen, by reports that count.
 
     Those of which nothing was seen are left out.
     """
-    following = [each for each in reports if each.revision == before.revision]
     going_on = _pairs(after)
     ended = [(trial, pair) for trial, pair in _pairs(before).items() if going_on.get(trial) != pair]
-    found = [_ended(trial, pair, after, following) for trial, pair in ended]
+    found = [_ended(trial, pair, after, reports) for trial, pair in ended]
     return [each for each in found if each.comparison != Comparison() or each.figures != Figures()]
 
 

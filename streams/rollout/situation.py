@@ -25,10 +25,17 @@ class Situation:
     state: Rollout | None
     workers: list[WorkerReport]
     """Reports of the live workers."""
+    stopped: Sequence[WorkerReport] = ()
+    """Reports of others, which have stopped or report no more, on what they have seen of the trials."""
     ended: Sequence[EndedTrial] = ()
     """Trials that have ended, oldest first."""
     taken_back: frozenset[str] = frozenset()
     """Versions of the model that workers have taken back, and that no state needs."""
+
+    @property
+    def seen(self) -> list[WorkerReport]:
+        """Reports of all that workers have seen of the versions."""
+        return [*self.workers, *self.stopped]
 
     def current(self, by: str, *, serving: str | None = None) -> Rollout:
         """Return the current state, from which the next one is made.
@@ -77,7 +84,9 @@ async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
     """
     control = await read_existing(topic)
     state, workers, ended = control.states.get(scope), control.live_reports(scope), control.ended(scope)
-    return Situation(scope, state, workers, ended, frozenset(taken_back_versions(control, scope.model)))
+    stopped = control.evidence(scope, {each.worker for each in workers})
+    taken_back = frozenset(taken_back_versions(control, scope.model))
+    return Situation(scope, state, workers, stopped, ended, taken_back)
 
 
 async def read_existing(topic: ControlTopic) -> Control:

@@ -11,25 +11,30 @@ STALLED = "steps paused, stalled"
 """Begin of the reason of a pause that workers make."""
 
 
-def wait_reason(state: Rollout, reports: Sequence[WorkerReport], now: datetime) -> str | None:
+def wait_reason(
+    state: Rollout, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport], now: datetime
+) -> str | None:
     """Return what the next step waits for, in words; None if it is to be taken, or there is none to take.
 
     `reports` are those of the live workers. All of them have to label by the state, and together to have
-    compared so much since the step began that there would be a verdict if a limit was exceeded.
+    compared so much since the step began, with those that have stopped, that there would be a verdict if a
+    limit was exceeded.
     """
     if state.canary is None or state.steps is None:
         return None
     if held := _hold_reason(state.steps, now):
         return held
-    missing = _missing(state, state.canary.version, reports)
+    missing = _missing(state, state.canary.version, reports, stopped)
     return missing and f"{missing}; else paused at {_in_words(_last_time(state.steps))}"
 
 
-def due_change(state: Rollout, reports: Sequence[WorkerReport], now: datetime, by: str) -> Rollout | None:
+def due_change(
+    state: Rollout, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport], now: datetime, by: str
+) -> Rollout | None:
     """Return the next step, or a pause where it has waited for too long; None as long as it is to wait."""
     if state.canary is None or state.steps is None or _hold_reason(state.steps, now):
         return None
-    missing = _missing(state, state.canary.version, reports)
+    missing = _missing(state, state.canary.version, reports, stopped)
     if missing is None:
         return take_step(state, by)
     if now < _last_time(state.steps):
@@ -60,8 +65,11 @@ def _in_words(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _missing(state: Rollout, version: str, reports: Sequence[WorkerReport]) -> str | None:
-    return _worker_reason(state, version, reports) or _evidence_reason(state.limits, reports)
+def _missing(
+    state: Rollout, version: str, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport]
+) -> str | None:
+    seen = [*reports, *stopped]
+    return _worker_reason(state, version, reports) or _evidence_reason(state.limits, seen)
 
 
 def _worker_reason(state: Rollout, version: str, reports: Sequence[WorkerReport]) -> str | None:

@@ -75,14 +75,23 @@ class RolloutView:
     """The latest changes of the last hour, oldest first; the last one of all in any case."""
 
 
-def view(state: Rollout, reports: Sequence[WorkerReport], changes: Sequence[Rollout]) -> RolloutView:
-    """Return the view of a state, by the reports of live workers and the states that there were."""
+def view(
+    state: Rollout,
+    reports: Sequence[WorkerReport],
+    changes: Sequence[Rollout],
+    stopped: Sequence[WorkerReport] = (),
+) -> RolloutView:
+    """Return the view of a state, by the reports of live workers and the states that there were.
+
+    What workers have seen that have stopped is counted, too.
+    """
+    seen = [*reports, *stopped]
     refused = [item for each in reports for item in each.refused.items()]
     recent = [each for each in changes if datetime.now(UTC) - each.change.at < _HOUR]
     return RolloutView(
         revision=state.revision,
-        versions=tuple(_versions(state, reports)),
-        trials=tuple(_trials(reports)),
+        versions=tuple(_versions(state, seen)),
+        trials=tuple(_trials(seen)),
         workers=len(reports),
         following=sum(each.revision >= state.revision for each in reports),
         refused=tuple(dict.fromkeys(f"{version}: {why}" for version, why in refused)),

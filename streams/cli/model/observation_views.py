@@ -38,7 +38,7 @@ def observations_object(situation: Situation) -> dict[str, object]:
     """Return the figures of all workers for JSON."""
     found = {trial: comparison_object(each) for trial, each in _comparisons(situation).items()}
     return {
-        "figures": {name: _figures_object(each) for name, each in total_figures(situation.workers).items()},
+        "figures": {name: _figures_object(each) for name, each in total_figures(situation.seen).items()},
         "comparison": found.pop(SHADOW, None),
         "trials": found,
     }
@@ -120,12 +120,12 @@ def _ended_object(ended: EndedTrial) -> dict[str, object]:
 
 def _comparisons(situation: Situation) -> Mapping[str, Comparison]:
     """Return the comparison of each trial that workers report, over all of them."""
-    found = {trial: total(each.compared(trial) for each in situation.workers) for trial in TRIALS}
+    found = {trial: total(each.compared(trial) for each in situation.seen) for trial in TRIALS}
     return {trial: each for trial, each in found.items() if each is not None}
 
 
 def _print_figures(situation: Situation) -> None:
-    rows = [_row(version or "chosen", each) for version, each in total_figures(situation.workers).items()]
+    rows = [_row(version or "chosen", each) for version, each in total_figures(situation.seen).items()]
     if rows:
         print_table(plain_console(), _COLUMNS, rows)
 

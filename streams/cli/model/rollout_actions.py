@@ -39,7 +39,7 @@ from dehusk.streams.models.serving import (
 )
 from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.claims import claimed
-from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
+from dehusk.streams.rollout.control import ControlTopic, change_state
 from dehusk.streams.rollout.situation import (
     Situation,
     pinned_versions,
@@ -49,6 +49,7 @@ from dehusk.streams.rollout.situation import (
     taken_back_versions,
     trust_serving,
 )
+from dehusk.streams.rollout.waiting import wait_for_workers
 from dehusk.streams.wording import program
 
 Step = Callable[[Rollout, str], Rollout]

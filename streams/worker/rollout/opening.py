@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 
@@ -60,22 +60,23 @@ class Reporting:
     async def run(self) -> None:
         """Report until cancelled; first remove the reports of workers that were killed."""
         for key in self._reader.stale(int(1000 * (time.time() - _KEPT_SECONDS))):
-            await self._write(key, None)
+            await self._write(self._reader.withdrawal(key))
         while True:
             self._steering.adopted.clear()
-            await self._write(self._key, self._steering.report().encode())
+            await self._write([Record(self._key.encode(), self._steering.report().encode())])
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._steering.adopted.wait(), REPORT_SECONDS)
 
     async def withdraw(self) -> None:
-        """Remove the report, if Kafka answers soon."""
+        """Remove the report, but for what was seen of trials, if Kafka answers soon."""
+        records = self._reader.withdrawal(self._key, self._steering.report())
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._write(self._key, None), _WITHDRAW_SECONDS)
+            await asyncio.wait_for(self._write(records), _WITHDRAW_SECONDS)
 
-    async def _write(self, key: ControlKey, value: bytes | None) -> None:
-        outgoing = Outgoing(self._topic.name, Record(key.encode(), value))
+    async def _write(self, records: Sequence[Record]) -> None:
         try:
-            await (await enqueue(self._producer, outgoing))
+            for record in records:
+                await (await enqueue(self._producer, Outgoing(self._topic.name, record)))
         except (KafkaError, OSError) as error:
             self.dependency.missed(refusal_or(error, self._topic.kafka, Operation.WRITE))
         else:
@@ -132,7 +133,7 @@ async def open_rollout(
         if settings.labeler == "triton":
             loops.append(Unloading(reader, worker, partial(_unload, settings)).run)
         if webhook is not None:
-            gone = GoneWorkers(reader, worker, partial(_remove_report, control), webhook.send)
+            gone = GoneWorkers(reader, worker, partial(_withdraw, control, reader), webhook.send)
             loops += [webhook.run, gone.run]
         await resources.enter_async_context(running(*loops))
         if webhook is not None:
@@ -160,8 +161,8 @@ def _tell(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:
         webhook.send(changed(scope, state))
 
 
-async def _remove_report(topic: ControlTopic, key: ControlKey) -> None:
-    await write(topic, [Record(key.encode(), None)])
+async def _withdraw(topic: ControlTopic, reader: StateReader, key: ControlKey) -> None:
+    await write(topic, reader.withdrawal(key))
 
 
 async def catch_up(reader: StateReader, topic: str) -> None:

@@ -27,6 +27,7 @@ from dehusk.streams.rollout.transitions import describe_versions, without_versio
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
 from dehusk.streams.rollout.view import RolloutView, view
 from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout.observing import Observations, pair_of
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans, name_of
@@ -57,15 +58,9 @@ class StateReader:
         """Current state; None where there is no roll-out."""
         return self._control.states.get(self.scope)
 
-    def others(self, own: WorkerReport) -> list[WorkerReport]:
-        """Return the last reports of the group's other workers that label by the same versions and state."""
-        return [
-            report
-            for key, (report, _) in self._control.reports.items()
-            if key.scope == self.scope
-            and key.worker != own.worker
-            and (report.revision, report.versions) == (own.revision, own.versions)
-        ]
+    def others(self, *known: WorkerReport) -> list[WorkerReport]:
+        """Return what others have seen of the trials of the state, those that have stopped among them."""
+        return self._control.evidence(self.scope, {each.worker for each in known})
 
     def live_reports(self) -> list[WorkerReport]:
         """Return the reports of the group's live workers, by name."""
@@ -94,13 +89,17 @@ class StateReader:
 
     def view(self) -> RolloutView | None:
         """Return the roll-out for people; None where there is none."""
-        changes = list(self._control.history(self.scope).values())
-        return None if self.state is None else view(self.state, self.live_reports(), changes)
+        changes, live = list(self._control.history(self.scope).values()), self.live_reports()
+        return None if self.state is None else view(self.state, live, changes, self.others(*live))
 
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""
         reports = self._control.reports.items()
         return [key for key, (_, time) in reports if key.scope == self.scope and time < since]
+
+    def withdrawal(self, key: ControlKey, report: WorkerReport | None = None) -> list[Record]:
+        """Return the records that take away a worker's report, which by default is its last one."""
+        return self._control.withdrawal(key, report)
 
     def _take(self, message: Message, time: int) -> None:
         if self._control.apply(message, time) == self.scope:

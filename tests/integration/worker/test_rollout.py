@@ -322,13 +322,41 @@ async def test_a_shadow_is_compared_and_nothing_of_it_is_published(proxied) -> N
     await rollout.check_nothing_is_lost()
 
 
-async def _comparison(rollout: Rollout) -> dict:
-    """Return the state of the shadow, once its worker reports that."""
+async def _comparison(rollout: Rollout, beyond: int = 0) -> dict:
+    """Return the state of the shadow, once its worker reports more than so many pages."""
     while True:
         compared = (await rollout.status())["comparison"]
-        if compared and compared["shadow"]["pages"]:
+        if compared and compared["shadow"]["pages"] > beyond:
             return compared
         await asyncio.sleep(1)
+
+
+async def test_what_a_worker_saw_that_stops_during_a_trial_stays_counted(rollout) -> None:
+    bench, worker = rollout.bench, rollout.worker()
+    await bench.until(worker.has_partitions)
+    await rollout.move("promote", "dehusk/7")
+    await rollout.move("shadow", "dehusk/8", "--share", "1")
+    await rollout.produce("first", pages=1)
+    await bench.until_done()
+    seen = (await _comparison(rollout))["pages"]
+    assert worker.stop() == 0
+    status = await rollout.status()
+    assert status["workers"] == []
+    assert status["comparison"]["pages"] >= seen
+    assert status["figures"]["7"]["pages"] >= len(rollout.produced)
+    seen, other = status["comparison"]["pages"], rollout.worker()
+    await bench.until(other.has_partitions)
+    await rollout.produce("second", pages=1)
+    await bench.until_done()
+    compared = (await _comparison(rollout, beyond=seen))["pages"]
+    assert compared <= len(rollout.produced)
+    await rollout.move("rollback", "dehusk")
+    shown = await rollout.run(
+        "show", "dehusk/8", "--triton", rollout.address, "--group", bench.topics.group, "--json"
+    )
+    (ended,) = orjson.loads(shown)["rollout"]["ended"]
+    assert compared <= ended["comparison"]["pages"] <= len(rollout.produced)
+    assert ended["workers"] == 2
 
 
 async def test_a_worker_that_cannot_read_the_topic_says_so(bench) -> None:

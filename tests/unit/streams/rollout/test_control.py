@@ -1,12 +1,15 @@
 """Records of a control topic, and reading them."""
 
+from dataclasses import replace
+
 import pytest
 
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope
-from dehusk.schemas.trials import WorkerReport
+from dehusk.schemas.trials import Comparison, WorkerReport, total_comparison
 from dehusk.streams.rollout.control import Control, ControlKey, decode_key
-from dehusk.streams.rollout.transitions import first_state, promote, with_canary
+from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary
+from dehusk.streams.sources.source import Record
 
 SCOPE = Scope("dehusk", "news/de")
 START = promote(first_state("7", "me"), "7", "me")
@@ -30,6 +33,7 @@ def state(value: Rollout | None, scope: Scope = SCOPE) -> Message:
         ControlKey(SCOPE, change="a"),
         ControlKey(SCOPE, claim="a"),
         ControlKey(SCOPE, trial="a:shadow"),
+        ControlKey(SCOPE, stopped="host-1"),
         ControlKey(Scope("ü", "%/ "), "é"),
     ],
 )
@@ -99,6 +103,33 @@ def test_a_roll_out_that_is_removed_has_no_history() -> None:
     control.apply(state(START), 0)
     assert control.apply(state(None), 0) == SCOPE
     assert (control.states, control.changes) == ({}, {})
+
+
+def test_what_a_worker_saw_that_stops_counts_once_also_if_it_was_only_frozen() -> None:
+    control, trial = Control(), with_canary(START, Part("8", 0.5), "me")
+    control.apply(state(trial), 0)
+    seen = WorkerReport("w1", trial.revision, "7", "8", trials={"canary": Comparison(pages=5)})
+    others = replace(seen, worker="w2"), replace(seen, worker="w3", trials={})
+    for scope, each in ((SCOPE, seen), (SCOPE, others[0]), (SCOPE, others[1]), (Scope("m", "b"), seen)):
+        control.apply(message(ControlKey(scope, each.worker).encode(), each.encode()), 0)
+
+    def tell(*records: Record | Message) -> list[str]:
+        for each in records:
+            control.apply(message(each.key, each.value), 0)
+        return [each.worker for each in control.evidence(SCOPE)]
+
+    assert tell() == ["w1", "w2"]
+    w1, w2, w3 = (ControlKey(SCOPE, name) for name in ("w1", "w2", "w3"))
+    assert tell(*control.withdrawal(w1)) == ["w1", "w2"]
+    assert [key.worker for key in control.reports if key.scope == SCOPE] == ["w2", "w3"]
+    assert [each.worker for each in control.evidence(SCOPE, {"w1"})] == ["w2"]
+    frozen = replace(seen, trials={"canary": Comparison(pages=7)})
+    assert tell(Record(w1.encode(), frozen.encode())) == ["w1", "w2"]
+    assert total_comparison(control.evidence(SCOPE), "canary").pages == 12
+    stops = (*control.withdrawal(w1, frozen), *control.withdrawal(w2), *control.withdrawal(w3))
+    assert tell(*stops) == ["w1", "w2"]
+    assert [key.worker for key in control.reports if key.scope == SCOPE] == []
+    assert tell(state(roll_back(trial, "me", ""))) == []
 
 
 def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:

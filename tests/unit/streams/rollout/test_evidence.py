@@ -1,10 +1,12 @@
 """Evidence of trials that a change ends."""
 
+from dataclasses import replace
+
 import pytest
 
 from dehusk.schemas.rollout import Part, Rollout
 from dehusk.schemas.trials import CANARY, PROMOTED, SHADOW, Comparison, EndedTrial, Figures, WorkerReport
-from dehusk.streams.rollout.evidence import ended_trials
+from dehusk.streams.rollout.evidence import counting, ended_trials
 from dehusk.streams.rollout.transitions import (
     first_state,
     pause,
@@ -49,8 +51,43 @@ def test_a_trial_ends_when_its_versions_are_compared_no_more(before, after, ende
     assert all((each.workers, each.comparison.pages) == (2, 10) for each in found)
 
 
-def test_what_workers_saw_of_another_state_is_no_evidence() -> None:
-    assert ended_trials(BOTH, roll_back(BOTH, "me", ""), [report("w1", START)]) == []
+def seen(state: Rollout, **more: object) -> WorkerReport:
+    """Return the report of a worker that follows a state, and has seen something of all trials."""
+    versions = {"canary": state.canary, "shadow": state.shadow}
+    names = {role: part and part.version for role, part in versions.items()}
+    return replace(report("w", state), **{"serving": state.serving, **names, **more})
+
+
+LARGER = with_canary(BOTH, Part("8", 0.5), "me")
+OTHER = with_canary(BOTH, Part("6", 0.5), "me")
+AGAIN = with_canary(OTHER, Part("8", 0.5), "me")
+STEP = take_step(STEPPED, "w1")
+
+
+@pytest.mark.parametrize(
+    ("states", "reported", "counts"),
+    [
+        ([START, BOTH], seen(BOTH), (True, [CANARY], True)),
+        ([START, BOTH, LARGER], seen(BOTH), (True, [CANARY], True)),
+        ([START, BOTH, LARGER], seen(BOTH, revision=START.revision), None),
+        ([START, BOTH, OTHER], seen(BOTH), (True, [], False)),
+        ([START, BOTH, OTHER, AGAIN], seen(BOTH), (True, [], False)),
+        ([BOTH, AGAIN], seen(BOTH), None),
+        ([START, BOTH, LARGER], seen(BOTH, canary=None), (True, [], False)),
+        ([START, BOTH, LARGER], seen(BOTH, shadow="5"), (False, [CANARY], True)),
+        ([START, STEPPED, STEP], seen(STEPPED), None),
+        ([START, STEPPED, pause(STEPPED, "me", "")], seen(STEPPED), (False, [CANARY], True)),
+        ([START, ON_PROBATION], seen(ON_PROBATION), (False, [PROMOTED], True)),
+        ([START, ON_PROBATION], seen(ON_PROBATION, serving="7"), None),
+        ([BOTH, roll_back(BOTH, "me", "")], seen(BOTH), None),
+    ],
+)
+def test_what_was_seen_counts_from_the_state_on_with_which_its_trial_began(
+    states: list[Rollout], reported: WorkerReport, counts: tuple[bool, list[str], bool] | None
+) -> None:
+    found = counting([reported], states)
+    kinds = [(each.comparison is not None, [*each.trials], bool(each.figures)) for each in found]
+    assert kinds == ([] if counts is None else [counts])
 
 
 def test_a_version_that_labeled_nothing_has_its_failures() -> None:

@@ -10,9 +10,10 @@ from dehusk.schemas.errors import ConfigurationError, ConflictError, Unavailable
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Scope
 from dehusk.schemas.trials import WorkerReport
-from dehusk.streams.rollout import control
-from dehusk.streams.rollout.control import ControlKey, ControlTopic, state_record, wait_for_workers
+from dehusk.streams.rollout import waiting
+from dehusk.streams.rollout.control import ControlKey, ControlTopic, state_record
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back
+from dehusk.streams.rollout.waiting import wait_for_workers
 from dehusk.streams.settings import KafkaSettings
 
 SCOPE = Scope("m", "group")
@@ -53,7 +54,7 @@ async def waited(monkeypatch: pytest.MonkeyPatch, held: list[Said], coming: list
     async def opened(_kafka, _topic):
         yield Topic(held, coming)
 
-    monkeypatch.setattr(control, "open_topics", opened)
+    monkeypatch.setattr(waiting, "open_topics", opened)
     reports = await wait_for_workers(ControlTopic(KafkaSettings(), "control"), SCOPE, NEXT, 60)
     return [each.worker for each in reports]
 

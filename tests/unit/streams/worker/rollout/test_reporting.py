@@ -20,7 +20,7 @@ from dehusk.streams.worker.rollout.plan import Plan, Plans
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 
 SCOPE = Scope("m", "group")
-KEY = ControlKey(SCOPE, "w1")
+KEY, STOPPED = ControlKey(SCOPE, "w1"), ControlKey(SCOPE, stopped="w1")
 START = promote(first_state("7", "me"), "7", "me")
 BOTH = with_shadow(with_canary(START, Part("8", 0.5), "me"), Part("9", 1.0), "me")
 
@@ -107,6 +107,14 @@ async def test_a_change_is_reported_at_once_and_the_end_withdraws(worker: Worker
     values = [value for key, value in worker.producer.sent if key == KEY.encode()]
     revisions = [WorkerReport.decode(value).revision for value in values if isinstance(value, bytes)]
     assert (revisions, len(values)) == ([3, 4], 3)
+    (key, value) = worker.producer.sent[-1]
+    assert (key, WorkerReport.decode(value)) == (STOPPED.encode(), worker.steering.report())
+
+
+async def test_a_worker_without_a_version_on_trial_leaves_nothing(models) -> None:
+    worker = Worker(Plan(models["7"].opened(), START))
+    await worker.reporting.withdraw()
+    assert [key for key, _ in worker.producer.sent] == [KEY.encode()]
 
 
 async def test_what_killed_workers_left_is_removed(worker: Worker) -> None:
