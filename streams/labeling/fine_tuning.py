@@ -29,6 +29,7 @@ from dehusk.streams.labeling.labels_file import LabelsFile, labels_line
 from dehusk.streams.labeling.session import LabelState, Session
 from dehusk.streams.labeling.store import PageStore
 from dehusk.streams.local.process import guarded
+from dehusk.streams.models.store import next_version
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.wording import pluralize, printable
 
@@ -65,12 +66,8 @@ class Training:
         return find_model(self.repository, self.model, self.version)[0]
 
     def target(self) -> ModelVersion:
-        """Return the next version, which neither the repository nor the folder has."""
-        folders = (
-            folder for root in (self.repository, self.directory) for folder in (root / self.model).glob("*")
-        )
-        taken = (int(folder.name) for folder in folders if folder.name.isdecimal())
-        return ModelVersion(self.model, str(max(taken, default=0) + 1))
+        """Return the next version, which neither the repository nor the folder has or had."""
+        return ModelVersion(self.model, next_version(self.model, self.repository, self.directory))
 
     def command(self, base: ModelVersion, target: ModelVersion) -> list[str]:
         """Return the command that makes the new version."""

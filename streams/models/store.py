@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE
-from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE, versions
+from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import is_version
 from dehusk.streams.folders import LOCK, remove_abandoned, sync_folder, writing
@@ -43,10 +43,15 @@ def staging(folder: Path) -> Iterator[Path]:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def next_version(repository: Path, model: str) -> str:
-    """Return the number after the newest version that is or was there; 1 for a new model."""
-    numbers = {*versions(repository, model), *removed_versions(repository / model)}
-    return str(max(map(int, numbers), default=0) + 1)
+def next_version(model: str, *roots: Path) -> str:
+    """Return the number after the newest version that is or was in repositories; 1 for a new model.
+
+    A folder counts without a model file, too, as somebody may be about to write one.
+    """
+    directories = [root / model for root in roots]
+    found = {each.name for directory in directories for each in directory.glob("*") if is_version(each.name)}
+    removed = set().union(*map(removed_versions, directories))
+    return str(max(map(int, found | removed), default=0) + 1)
 
 
 def removed_versions(directory: Path) -> set[str]:

@@ -210,7 +210,7 @@ def add(
     """Add a version to the repository, and print how it is served next."""
     repository, model = checks.repository, checks.model
     check_model(model)
-    number = check_version(version) if version else next_version(repository, model)
+    number = check_version(version) if version else next_version(model, repository)
     if not is_verified:
         ask(f"Add {model}/{number} to {repository} unchecked?", "nothing is added", yes=yes)
     click.echo(f"adding {place} as {model}/{number} to {repository}", err=True)

@@ -59,11 +59,26 @@ async def fails(copied: Candidate) -> None:
 
 
 async def test_a_version_is_added_whole(repository: Path, candidate: Candidate) -> None:
-    assert next_version(repository, "model") == "10"
+    assert next_version("model", repository) == "10"
     added = await add_version(candidate, repository, "model", "10", passes, hold=False)
     assert contents(added) == contents(candidate.model.parent)
     assert sorted(each.name for each in added.parent.iterdir()) == ["1", "10", "9", "config.pbtxt"]
     assert find_model(repository, "model")[0].version == "10"
+
+
+def test_the_next_version_is_in_no_repository_be_it_whole_begun_or_removed(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    assert next_version("model", one, other) == "1"
+    for folder in (
+        one / "model" / "3",
+        one / "model" / "20-new",
+        other / "model" / "5",
+        other / "third" / "9",
+    ):
+        folder.mkdir(parents=True)
+    assert (next_version("model", one), next_version("model", one, other)) == ("4", "6")
+    (one / "model" / ".removed-versions").write_text("7\n")
+    assert next_version("model", one, other) == "8"
 
 
 async def test_a_version_that_is_held_is_not_served(repository: Path, candidate: Candidate) -> None:
