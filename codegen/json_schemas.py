@@ -19,7 +19,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from dehusk.inference.labelers.labeler import LABELERS
 from dehusk.schemas.documents import SCHEMA_VERSION, CleanedDocument
 from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import PAGE_KINDS, Message
 from dehusk.streams.offline.lines import BLOCK_FIELDS, FIELDS, OPTIONAL_FIELDS, failure_fields
 from dehusk.streams.topics.audit import AuditRecord
 from dehusk.streams.topics.dead_letters import dead_letter, read_dead_letter, replay
@@ -50,6 +50,8 @@ KEYWORDS: dict[str, Schema] = {
     "CleanedDocument.simhash": {"pattern": "^[0-9a-f]{16}$"},
     "CleanedDocument.minhash": {"pattern": "^[0-9A-Za-z+/]{683}=$"},
     "CleanedDocument.expected_f1": {"maximum": 1},
+    "CleanedDocument.page_kind": {"enum": [*PAGE_KINDS, None]},
+    "CleanedDocument.page_kind_probability": {"maximum": 1},
     "CleanedBlock.text": {"minLength": 1},
     "CleanedBlock.xpath": {"pattern": r"^/[^/]+(/([a-z_][a-z0-9_-]*|\*)\[[1-9][0-9]*\])*$"},
     "CleanedBlock.probability": {"maximum": 1},

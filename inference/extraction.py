@@ -30,14 +30,14 @@ from dehusk.schemas.documents import (
 )
 from dehusk.schemas.markup import Mark
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Duplicates
-from dehusk.schemas.pages import Prediction, PreparedPage, SegmentedPage
+from dehusk.schemas.pages import PAGE_KINDS, Prediction, PreparedPage, SegmentedPage
 from dehusk.schemas.sites import BlockFrequencies
 
 _AFTER_WORDS = ("", *" .,;:!?)/")
 """Characters before which none or one space stands."""
 
 _DIGITS = 3
-"""Decimals of an expected F1."""
+"""Decimals of an expected F1, and of the probability of a kind."""
 
 _MAX_LINKS = 5_000
 """Limit of the links of a document."""
@@ -136,6 +136,7 @@ def document_of(
     declared = segmented.language or identity.language
     language = language_of(text, primary_language(declared))
     tells_comments = options.comments is Comments.SEPARATE and labels.comments is not None
+    kind, kind_probability = page_kind(labels)
     return CleanedDocument(
         id=identity.id,
         url=identity.url,
@@ -160,6 +161,8 @@ def document_of(
         minhash=keys.minhash,
         metadata=segmented.metadata,
         expected_f1=_expected_f1(choice, labels, text),
+        page_kind=kind,
+        page_kind_probability=kind_probability,
         blocks=_blocks(segmented, choice, frequencies) if options.with_blocks else None,
         links=_links(segmented, choice, identity.url) if options.with_links else None,
         markdown=markdown(tree) if rendering.markdown and tree is not None else None,
@@ -212,6 +215,14 @@ def _expected_f1(choice: Choice, labels: Prediction, text: str) -> float | None:
     if choice.expected_f1 is None or not text or labels.labeler in LOCAL_LABELERS:
         return None
     return round(calibrate(choice.expected_f1), _DIGITS)
+
+
+def page_kind(labels: Prediction) -> tuple[str | None, float | None]:
+    """Return the likeliest kind of a page and its probability; None where the labeler does not tell it."""
+    if labels.page_kinds is None:
+        return None, None
+    likeliest = int(labels.page_kinds.argmax())
+    return PAGE_KINDS[likeliest], min(round(float(labels.page_kinds[likeliest]), _DIGITS), 1.0)
 
 
 def _blocks(

@@ -189,6 +189,13 @@ class CleanedDocument(PickledByFields):
 
     It is None for an empty text, and where no model labeled the page.
     """
+    page_kind: str | None = None
+    """Likeliest kind of the page: article, collection, documentation, forum, listing, product or service.
+
+    It is None where the model does not tell it, and for a page without blocks.
+    """
+    page_kind_probability: float | None = None
+    """Probability of that kind."""
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every text block of the page with its label, in document order; where asked for (--with-blocks)."""
     links: tuple[DocumentLink, ...] | None = None

@@ -335,6 +335,10 @@ class ModelVersion(PickledByFields):
     version: str
 
 
+PAGE_KINDS = ("article", "collection", "documentation", "forum", "listing", "product", "service")
+"""Kinds of page that a model may tell, in the order of their probabilities; part of its signature."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction(PickledByFields):
     """A labeler's answer for one page."""
@@ -347,6 +351,9 @@ class Prediction(PickledByFields):
     comments: npt.NDArray[np.float32] | None = None
     """Shape [T]: probability that each block is a user comment that is no content; None if the labeler does
     not predict it."""
+    page_kinds: npt.NDArray[np.float32] | None = None
+    """Shape [len(PAGE_KINDS)]: probability of each kind of page; None if the labeler does not predict it, or
+    the page has no blocks."""
     uncorrected: npt.NDArray[np.float32] | None = None
     """Shape [T]: the labeler's own probabilities, if `probabilities` are corrected by the statistics of the
     site; else None."""

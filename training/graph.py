@@ -270,8 +270,12 @@ class Graph:
         return self.add("Where", self.add("Greater", local, nothing), number, nothing)
 
 
+def _shape(tensor: Tensor) -> list[str | int]:
+    return ["pages", len(tensor.columns)] if tensor.columns else [f"{tensor.name}_length"]
+
+
 def _declared(tensors: Iterable[Tensor]) -> list[onnx.ValueInfoProto]:
     return [
-        helper.make_tensor_value_info(tensor.name, _TYPES[tensor.data_type], [f"{tensor.name}_length"])
+        helper.make_tensor_value_info(tensor.name, _TYPES[tensor.data_type], _shape(tensor))
         for tensor in tensors
     ]

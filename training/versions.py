@@ -24,6 +24,7 @@ from dehusk.inference.labelers.golden import (
 )
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE
+from dehusk.inference.labelers.signature import PAGE_KIND
 from dehusk.inference.selection.selection import select
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
@@ -36,18 +37,35 @@ if TYPE_CHECKING:
 
 Answer = Callable[[EncodedPage], Floats]
 """Probabilities of a page's T blocks: of content, shape [T], or of content and of user comments, [2, T]."""
+Kinds = Callable[[EncodedPage], Floats]
+"""Probabilities of the kinds of a page, shape [len(PAGE_KINDS)]."""
 
 
 def labeler_answer(labeler: OnnxLabeler) -> Answer:
     """Return the answers of a version of the model repository on ONNX Runtime, shape [A, T]."""
 
     def answer(page: EncodedPage) -> Floats:
-        (labels,) = asyncio.run(labeler.label([page]))
-        if isinstance(labels, Broken):
-            raise ConfigurationError(labels.detail)
-        return _rows(labels)
+        return _rows(_labels(labeler, page))
 
     return answer
+
+
+def labeler_kinds(labeler: OnnxLabeler) -> Kinds | None:
+    """Return the kinds that such a version tells of pages; None if it tells none."""
+
+    def kinds(page: EncodedPage) -> Floats:
+        found = _labels(labeler, page).page_kinds
+        assert found is not None  # noqa: S101 -- only pages with blocks are given
+        return found
+
+    return kinds if PAGE_KIND in labeler.signature.answer else None
+
+
+def _labels(labeler: OnnxLabeler, page: EncodedPage) -> Prediction:
+    (labels,) = asyncio.run(labeler.label([page]))
+    if isinstance(labels, Broken):
+        raise ConfigurationError(labels.detail)
+    return labels
 
 
 def _rows(labels: Prediction) -> Floats:
@@ -122,11 +140,18 @@ def new_version(repository: Path, version: ModelVersion) -> Path:
 
 
 def publish(
-    model: "onnx.ModelProto", answer: Answer, pages: Sequence[EncodedPage], card: str, directory: Path
+    model: "onnx.ModelProto",
+    answer: Answer,
+    pages: Sequence[EncodedPage],
+    card: str,
+    directory: Path,
+    *,
+    kinds: Kinds | None = None,
 ) -> float:
     """Write a version's directory with its card and golden answers.
 
-    Returns the largest difference, but for outliers, of its answers from those of `answer`.
+    Returns the largest difference, but for outliers, of its answers from those of `answer` and `kinds`, which
+    is given for a model that tells kinds of pages.
 
     Raises:
         ConfigurationError: the version exists, or the exported model gives other answers.
@@ -138,8 +163,9 @@ def publish(
         staged.mkdir(parents=True)
         (staged / MODEL_FILE).write_bytes(model.SerializeToString())
         (staged / CARD_FILE).write_text(card, encoding="utf-8")
-        write_golden(staged / GOLDEN_FILE, golden_answers(answer))
-        difference = _difference(answer, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
+        write_golden(staged / GOLDEN_FILE, golden_answers(answer, kinds))
+        labeler = OnnxLabeler(directory.parent.name, repository=Path(scratch))
+        difference = _difference(answer, kinds, labeler, pages)
         if not difference <= MAX_DIFFERENCE:
             raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
         staged.rename(directory)
@@ -147,10 +173,16 @@ def publish(
 
 
 def publish_trained(
-    model: "onnx.ModelProto", answer: Answer, pages: Sequence[EncodedPage], card: str, directory: Path
+    model: "onnx.ModelProto",
+    answer: Answer,
+    pages: Sequence[EncodedPage],
+    card: str,
+    directory: Path,
+    *,
+    kinds: Kinds | None = None,
 ) -> None:
     """Publish a trained model as `publish` does, and print where it is and who uses it."""
-    difference = publish(model, answer, pages, card, directory)
+    difference = publish(model, answer, pages, card, directory, kinds=kinds)
     click.echo(
         f"Wrote {directory}; largest difference from the trained one: {difference:.1e}.\n"
         f"What reads {directory.parent.parent} and names no version uses it from now on."
@@ -171,7 +203,9 @@ def refuse_unwritable(directory: Path) -> None:
         raise ConfigurationError(f"cannot write into {directory}: {error.strerror}") from error
 
 
-def _difference(answer: Answer, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
+def _difference(
+    answer: Answer, kinds: Kinds | None, labeler: OnnxLabeler, pages: Sequence[EncodedPage]
+) -> float:
     """Return the largest difference but for outliers; infinite where the exported model rejects a page.
 
     The exported model reads the pages in batches.
@@ -181,15 +215,19 @@ def _difference(answer: Answer, labeler: OnnxLabeler, pages: Sequence[EncodedPag
         if isinstance(labels, Broken):
             return np.inf
         differences.append(np.abs(answer(page) - _rows(labels)).ravel())
+        if kinds is not None and labels.page_kinds is not None:
+            differences.append(np.abs(kinds(page) - labels.page_kinds))
     return largest_difference(np.concatenate(differences))
 
 
-def golden_answers(answer: Answer) -> list[GoldenAnswer]:
+def golden_answers(answer: Answer, kinds: Kinds | None = None) -> list[GoldenAnswer]:
     """Answer all golden pages."""
     answers = []
     for file in sorted(GOLDEN_PAGES.glob("*.html")):
-        content, *comments = np.atleast_2d(answer(golden_page(file)))
-        answers.append(GoldenAnswer(file.stem, content, comments[0] if comments else None))
+        page = golden_page(file)
+        content, *comments = np.atleast_2d(answer(page))
+        told = None if kinds is None else kinds(page)
+        answers.append(GoldenAnswer(file.stem, content, comments[0] if comments else None, told))
     return answers
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ from dehusk.inference.labelers.signature import TOKENS, WEB2TEXT, Signature
 from dehusk.inference.native.choosing import are_probabilities
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction, StructureTensors
+from dehusk.schemas.pages import (
+    PAGE_KINDS,
+    EncodedPage,
+    Encoding,
+    ModelVersion,
+    Prediction,
+    StructureTensors,
+)
 
 WINDOW_BLOCKS = 2048
 """Limit of blocks that a model sees at once; a longer page is labeled in consecutive windows.
@@ -30,8 +38,16 @@ GROUP_PADDING = 1.25
 """Factor by which padding to the longest may enlarge a group."""
 
 
+_BLOCK_TENSORS = 2
+"""Tensors of an answer with one number for each block, PROBABILITIES and COMMENTS; then comes PAGE_KIND."""
+_MAX_FROM_ONE = 0.01
+"""Difference from one that the sum of the probabilities of all kinds may have, for half precision."""
+
 WindowAnswer = Sequence[npt.NDArray[np.float32]]
-"""A model's answer to a window: the tensors of the signature's `answer`, each of shape [blocks]."""
+"""A model's answer to a window: the tensors of the signature's `answer`, in one dimension.
+
+Each has one number for each block, or one for each column.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,16 +194,32 @@ def _fits(group: list[int], lengths: Sequence[int], total: int) -> bool:
 def join(
     page: EncodedPage, answers: Sequence[WindowAnswer], model: ModelVersion, labeler: str
 ) -> Prediction | Broken:
-    """Return the labels of a page from the answers to its windows, or the failure if an answer is invalid."""
+    """Return the labels of a page from the answers to its windows, or the failure if an answer is invalid.
+
+    The kind of a page in several windows is their mean, weighted by blocks.
+    """
     if not answers:
         return Prediction(np.empty(0, np.float32), model, labeler)
-    content, *comments = map(concatenate, zip(*answers, strict=True))
+    tensors = list(zip(*answers, strict=True))
+    of_blocks, of_page = tensors[:_BLOCK_TENSORS], tensors[_BLOCK_TENSORS:]
+    content, *comments = map(concatenate, of_blocks)
     for values in (content, *comments):
         if len(values) != len(page):
             return _rejected(f"{len(values)} probabilities for {len(page)} blocks", model)
-    if not all(map(are_probabilities, (content, *comments))):
+    for values in chain(*of_page):
+        if len(values) != len(PAGE_KINDS):
+            return _rejected(f"{len(values)} probabilities for {len(PAGE_KINDS)} kinds of page", model)
+    if not all(map(are_probabilities, (content, *comments, *chain(*of_page)))):
         return _rejected("an answer that is no probability", model)
-    return Prediction(content, model, labeler, *comments)
+    if not all(abs(float(values.sum()) - 1) <= _MAX_FROM_ONE for values in chain(*of_page)):
+        return _rejected("probabilities of kinds of page whose sum is not 1", model)
+    weights = [len(content_of_window) for content_of_window, *_ in answers]
+    return Prediction(content, model, labeler, *comments, *(_mean(rows, weights) for rows in of_page))
+
+
+def _mean(rows: Sequence[npt.NDArray[np.float32]], weights: Sequence[int]) -> npt.NDArray[np.float32]:
+    """Return the weighted mean of rows; one alone is not copied."""
+    return rows[0] if len(rows) == 1 else np.average(rows, axis=0, weights=weights).astype(np.float32)
 
 
 def concatenate(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

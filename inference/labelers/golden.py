@@ -34,6 +34,13 @@ class GoldenAnswer:
     """Shape [T]: of content."""
     comments: Floats | None
     """Shape [T]: of user comments; None if the model does not predict them."""
+    page_kinds: Floats | None = None
+    """Shape [len(PAGE_KINDS)]: of each kind of page; None if the model does not predict it."""
+
+    @property
+    def tensors(self) -> list[Floats]:
+        """Tensors of the answer, in the order of a signature."""
+        return [each for each in (self.probabilities, self.comments, self.page_kinds) if each is not None]
 
     @property
     def page(self) -> EncodedPage:
@@ -56,6 +63,7 @@ class _Stored(msgspec.Struct):
     name: str
     probabilities: list[_Number]
     comments: list[_Number] | None = None
+    page_kinds: list[_Number] | None = None
 
 
 def read_golden(file: Path) -> list[GoldenAnswer]:
@@ -77,10 +85,14 @@ def parse_golden(content: bytes) -> list[GoldenAnswer]:
         GoldenAnswer(
             each.name,
             np.array(each.probabilities, np.float32),
-            None if each.comments is None else np.array(each.comments, np.float32),
+            *map(_floats, (each.comments, each.page_kinds)),
         )
         for each in stored
     ]
+
+
+def _floats(numbers: list[float] | None) -> Floats | None:
+    return None if numbers is None else np.array(numbers, np.float32)
 
 
 def largest_difference(differences: Floats) -> float:

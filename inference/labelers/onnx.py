@@ -119,9 +119,13 @@ def run(
         feed[count.tensor.name] = np.array(sizes, np.int32)
     answer: WindowAnswer = session.run([tensor.name for tensor in signature.answer], feed)
     if len(batch) == 1:
-        return [answer]
+        return [[values.ravel() for values in answer]]
     ends = list(accumulate(len(window) for window in batch))
-    return [[values[start:end] for values in answer] for start, end in pairwise([0, *ends])]
+    blocks = [slice(*each) for each in pairwise([0, *ends])]
+    pages = [slice(page, page + 1) for page in range(len(batch))]
+    parts = [pages if tensor.columns else blocks for tensor in signature.answer]
+    split = ([values[part].ravel() for part in of_it] for values, of_it in zip(answer, parts, strict=True))
+    return [list(of_window) for of_window in zip(*split, strict=True)]
 
 
 def open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:

@@ -3,7 +3,7 @@
 A model reads one of three encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` the default model's,
 `WEB2TEXT` Web2Text's. A worker makes the first two of every page, the third where a model reads it, and sends
 the tensors that the model declares, so that models of each kind take over while it runs. Some models also
-distinguish user comments.
+distinguish user comments, and some of these also kinds of pages.
 
 Pages travel ragged: the elements of all blocks one after the other. Triton merges the pages of several
 requests and adds the number of elements of each (`batch_input` in `config.pbtxt`), so that the graph can
@@ -11,18 +11,25 @@ separate them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from dehusk.schemas.pages import Encoding
+from dehusk.schemas.pages import PAGE_KINDS, Encoding
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor of a model, of shape [-1]."""
+    """One tensor of a model, of shape [-1], or of shape [pages, columns] where it has columns."""
 
     name: str
     data_type: str
     """Triton's name of the element type, e.g. `UINT32`."""
+    columns: tuple[str, ...] = field(default=(), compare=False)
+    """Names of the columns of a tensor with a row for each page; a header of a model does not name them."""
+
+    @property
+    def declared(self) -> str:
+        """Text of the tensor in a signature, its columns included, whose order is thereby part of it."""
+        return " ".join((self.name, self.data_type, *self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,8 @@ PROBABILITIES = Tensor("prob", "FP32")
 """Probability that each block is content; NaN for a page whose lengths contradict its tokens."""
 COMMENTS = Tensor("comment", "FP32")
 """Probability that each block is a user comment that is no content."""
+PAGE_KIND = Tensor("page_kind", "FP32", PAGE_KINDS)
+"""Probability of each kind of page, one row for each page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +57,16 @@ class Signature:
     request: tuple[Tensor, ...]
     counts: tuple[Count, ...]
     per_block: Tensor
-    """Tensor of `request` with one element per block, like each tensor of the answer."""
+    """Tensor of `request` with one element per block, like each tensor of the answer without columns."""
     answer: tuple[Tensor, ...] = (PROBABILITIES,)
+    """Tensors answered: the first one, two or three of PROBABILITIES, COMMENTS and PAGE_KIND."""
     encodings: frozenset[Encoding] = frozenset()
     """Optional encodings that it needs."""
 
     @property
     def declared(self) -> str:
         """Text that a model must declare to be sent this encoding."""
-        tensors = (*self.request, *self.answer)
-        return f"{self.encoding}; " + "; ".join(f"{tensor.name} {tensor.data_type}" for tensor in tensors)
+        return "; ".join((self.encoding, *(tensor.declared for tensor in (*self.request, *self.answer))))
 
 
 IDS = Tensor("ids", "UINT32")
@@ -112,6 +121,7 @@ STRUCTURE = Signature(
 """The fields of `StructureTensors`, the features of one block after the other."""
 
 STRUCTURE_WITH_COMMENTS = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS))
+STRUCTURE_WITH_PAGE_KIND = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS, PAGE_KIND))
 
 DISTANCES = Tensor("distance", "UINT8")
 BLOCK_FEATURES = Tensor("block_features", "FP16")
@@ -126,7 +136,7 @@ WEB2TEXT = Signature(
 )
 """The fields of `Web2TextTensors`, the features of one block after the other."""
 
-SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, WEB2TEXT)
+SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, STRUCTURE_WITH_PAGE_KIND, WEB2TEXT)
 
 SIGNATURE_KEY = "signature"
 """Name of the signature in a model: a parameter in `config.pbtxt`, a property in `model.onnx`."""

@@ -121,11 +121,18 @@ class TritonLabeler:
         return answer, version
 
     async def _check(self) -> Signature:
-        """Return the signature of the model served now.
+        """Return the signature of the model served now; asked again where it may have been swapped meanwhile.
 
         Raises:
             ConfigurationError: it has none of those encoded here, or other tensors than it declares.
         """
+        try:
+            return await self._read_signature()
+        except ConfigurationError:
+            return await self._read_signature()
+
+    async def _read_signature(self) -> Signature:
+        """Return the signature of the model; raises what `_check` does, and where a swap comes in between."""
         try:
             metadata = await self._call(self._client.metadata(self._model, self._version))
             parameters = await self._call(self._client.parameters(self._model, self._version))

@@ -3,7 +3,7 @@
 `training/site_signal` makes the network whose weights are in `site_signal.json`.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import log1p
 from pathlib import Path
@@ -85,7 +85,7 @@ def correct(prediction: Prediction, statistics: SiteStatistics) -> Prediction:
         return prediction
     alone = prediction.probabilities
     found = corrected_by(_network(), alone, statistics)
-    return Prediction(found, prediction.model, prediction.labeler, prediction.comments, uncorrected=alone)
+    return replace(prediction, probabilities=found, uncorrected=alone)
 
 
 def corrected_by(network: SignalNetwork, probabilities: Floats, statistics: SiteStatistics) -> Floats:

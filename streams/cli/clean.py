@@ -262,9 +262,10 @@ def command(
     gzip, xz, bzip2 or zstd, and WACZ files. Writes one JSON line per page, in the same order, as soon as it
     is done: {"id", "url", "site", "fetched_at", "title", "headline", "language", "declared_language",
     "language_probability", "text", "comments", "model", "labeler", "content_hash", "simhash", "minhash",
-    "metadata", "expected_f1", "blocks", "error"}, where `model` is {"name", "version"} and a block is
-    {"text", "path", "probability", "content", "comment", "xpath"}. `comments` is null if the model does not
-    tell user comments apart. With --site-statistics, there are "template", as in the documents of a worker,
+    "metadata", "expected_f1", "page_kind", "page_kind_probability", "blocks", "error"}, where `model` is
+    {"name", "version"} and a block is {"text", "path", "probability", "content", "comment", "xpath"}.
+    `comments` is null if the model does not tell user comments apart, `page_kind` if it does not tell the
+    kind of a page. With --site-statistics, there are "template", as in the documents of a worker,
     and the "frequency" of each block, too; with --with-links, "links" of {"url", "text", "block"}.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`

@@ -178,10 +178,12 @@ def _problem(golden: GoldenAnswer, signature: Signature) -> str | None:
     """Return the fault of a golden answer, or None."""
     if golden.name not in {page.stem for page in GOLDEN_PAGES.glob("*.html")}:
         return f"there is no golden page {golden.name!r}"
-    answers = [golden.probabilities, *([golden.comments] if golden.comments is not None else [])]
+    answers = golden.tensors
     if len(answers) != len(signature.answer):
         return f"the answer to {golden.name!r} has {len(answers)} tensors, not {len(signature.answer)}"
     blocks = len(golden.page)
-    if any(answer.shape != (blocks,) for answer in answers):
-        return f"the answer to {golden.name!r} is not one number for each of its {blocks} blocks"
+    for tensor, answer in zip(signature.answer, answers, strict=True):
+        if len(answer) != (len(tensor.columns) or blocks):
+            parts = f"{len(tensor.columns)} kinds" if tensor.columns else f"{blocks} blocks"
+            return f"the answer to {golden.name!r} is not one number for each of its {parts}"
     return None

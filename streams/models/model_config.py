@@ -105,6 +105,7 @@ def config_of(signature: Signature) -> Any:  # noqa: ANN401 see above
                     "source_input": [signature.per_block.name],
                 }
                 for each in signature.answer
+                if not each.columns  # Triton gives each request its rows of these by itself
             ],
             "dynamic_batching": {},
             "parameters": {
@@ -132,7 +133,11 @@ def renamed(config: Any, name: str) -> Any:  # noqa: ANN401 see above
 
 
 def _declared(tensor: Tensor) -> dict[str, Any]:
-    return {"name": tensor.name, "data_type": f"TYPE_{tensor.data_type}", "dims": [-1]}
+    return {
+        "name": tensor.name,
+        "data_type": f"TYPE_{tensor.data_type}",
+        "dims": [len(tensor.columns) or -1],
+    }
 
 
 def _by_name(config: Any, field: str) -> list[bytes]:  # noqa: ANN401 see above

@@ -206,9 +206,8 @@ async def _check_answers(
     golden = content.golden
     single = [await runner.run_single(window) for window in golden_windows]
     for each, answer in zip(golden, single, strict=True):
-        _check_probabilities(each.name, answer, len(each.page))
-    trained = [[each.probabilities, each.comments][: len(content.signature.answer)] for each in golden]
-    from_training = _difference(single, [[t for t in each if t is not None] for each in trained])
+        _check_probabilities(each.name, answer, content.signature, len(each.page))
+    from_training = _difference(single, [each.tensors for each in golden])
     if not from_training <= MAX_DIFFERENCE:
         raise FaultError(
             Fault.OTHER_ANSWERS, f"probabilities differ from the trained model's by {from_training:.1e}"
@@ -266,12 +265,11 @@ def _check_latency(latency: Latency, baseline: Latency, max_ratio: float) -> Non
         )
 
 
-def _check_probabilities(page: str, answer: WindowAnswer, blocks: int) -> None:
-    for values in answer:
-        if len(values) != blocks:
-            raise FaultError(
-                Fault.WRONG_SHAPE, f"{len(values)} probabilities for the {blocks} blocks of {page!r}"
-            )
+def _check_probabilities(page: str, answer: WindowAnswer, signature: Signature, blocks: int) -> None:
+    for tensor, values in zip(signature.answer, answer, strict=True):
+        if len(values) != (len(tensor.columns) or blocks):
+            parts = f"{len(tensor.columns)} kinds" if tensor.columns else f"{blocks} blocks"
+            raise FaultError(Fault.WRONG_SHAPE, f"{len(values)} probabilities for the {parts} of {page!r}")
         if not np.isfinite(values).all():
             raise FaultError(Fault.NOT_FINITE, f"an answer to {page!r} is NaN or infinite")
         if values.min() < 0 or values.max() > 1:

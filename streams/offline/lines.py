@@ -38,6 +38,8 @@ FIELDS = (
     "minhash",
     "metadata",
     "expected_f1",
+    "page_kind",
+    "page_kind_probability",
 )
 """Fields of a document that each line has, beside `id` and `url`."""
 OPTIONAL_FIELDS = ("template", "markdown", "blocks", "links")

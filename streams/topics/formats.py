@@ -74,6 +74,8 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "simhash": document.simhash,
         "minhash": document.minhash,
         "expected_f1": document.expected_f1,
+        "page_kind": document.page_kind,
+        "page_kind_probability": document.page_kind_probability,
         **_declared(document.metadata or Metadata()),
     }
 

@@ -59,7 +59,8 @@ def test_one_line_per_page_in_the_same_order(labeler):
     assert [each["id"] for each in lines] == [f"id-{number}" for number in range(50)]
     fields = (
         "id url site fetched_at title headline language declared_language language_probability text comments "
-        "model labeler content_hash simhash minhash metadata expected_f1 blocks error"
+        "model labeler content_hash simhash minhash metadata expected_f1 page_kind page_kind_probability "
+        "blocks error"
     )
     assert {" ".join(each) for each in lines} == {fields}
     assert {each["labeler"] for each in lines} == {labeler[1] if labeler else "onnx"}

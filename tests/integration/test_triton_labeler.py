@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
+from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS, STRUCTURE_WITH_PAGE_KIND
 from dehusk.inference.labelers.triton import TritonLabeler
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 from dehusk.streams.local.stack import LocalStack
+from tests.unit.streams.models import graphs
 
 NEWEST = {
     model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk", "web2text")
@@ -46,6 +49,11 @@ def page(blocks, seed=0):
     )
 
 
+def whole_page(blocks):
+    """A page with its elements."""
+    return encode(segment("".join(f"<p>part {number}" for number in range(blocks)).encode()))
+
+
 def inferences(stack):
     """Return the counts of Triton: requests, and executions of the model."""
     with urllib.request.urlopen(stack.triton_metrics) as response:
@@ -70,6 +78,7 @@ async def test_triton_answers_as_the_training_framework_did(stack, model):
     for answer, golden in zip(answers, GOLDEN[model], strict=True):
         assert answer.probabilities == pytest.approx(golden.probabilities, abs=1e-5)
         assert answer.comments == pytest.approx(golden.comments, abs=1e-5)
+        assert answer.page_kinds == pytest.approx(golden.page_kinds, abs=1e-5)
         assert (answer.model, answer.labeler) == (ModelVersion(model, NEWEST[model].name), "triton")
     await labeler.close()
 
@@ -206,12 +215,60 @@ async def test_a_version_that_reads_more_of_a_page_names_it_and_takes_over(own):
     await labeler.close()
 
 
+async def swap(stack, model, gone, version, files):
+    """Serve a version of another signature in place of one."""
+    shutil.rmtree(model / gone)
+    shutil.copytree(files / version, model / version)
+    shutil.copy(files / "config.pbtxt", model)
+    await load(stack, model)
+
+
+async def test_versions_with_kinds_of_pages_and_without_replace_each_other_without_a_failed_page(
+    tmp_path_factory, tmp_path
+):
+    with_kinds, without = tmp_path / "with", tmp_path / "without"
+    graphs.write_version(with_kinds / "2", graphs.with_kinds())
+    graphs.write_config_of(with_kinds, "m", STRUCTURE_WITH_PAGE_KIND)
+    for version in ("1", "3"):
+        graphs.write_version(without / version, graphs.without_kinds())
+    graphs.write_config_of(without, "m", STRUCTURE_WITH_COMMENTS)
+    model = tmp_path_factory.mktemp("models") / "m"
+    shutil.copytree(without / "1", model / "1")
+    shutil.copy(without / "config.pbtxt", model)
+    answered = []
+    takes_over = {version: asyncio.Event() for version in ("1", "2", "3")}
+
+    async def stream(labeler, number):
+        while not takes_over["3"].is_set():
+            pages = [PAGES[number % len(PAGES)], whole_page(number)]
+            for page, answer in zip(pages, await labeler.label(pages), strict=True):
+                answered.append((page, answer))
+                takes_over[answer.model.version].set()
+
+    directory = tmp_path_factory.mktemp("kinds")
+    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
+        labeler = TritonLabeler(stack.addresses.triton_grpc, "m")
+        async with asyncio.timeout(120), asyncio.TaskGroup() as streams:
+            for number in range(1, 7):
+                streams.create_task(stream(labeler, number))
+            await takes_over["1"].wait()
+            await swap(stack, model, "1", "2", with_kinds)
+            await takes_over["2"].wait()
+            await swap(stack, model, "2", "3", without)
+        await labeler.close()
+    assert {answer.model.version for _, answer in answered} == {"1", "2", "3"}
+    for page, answer in answered:
+        kinds = graphs.kinds_of(len(page)) if answer.model.version == "2" else None
+        assert answer.page_kinds == (kinds and pytest.approx(kinds))
+        assert len(answer.probabilities) == len(page)
+
+
 async def test_a_swap_to_a_model_of_another_signature_stops_the_labeler(own):
     stack, model = own
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     await labeler.label(PAGES[:1])
     served = (model / "config.pbtxt").read_text()
-    changed = served.replace(STRUCTURE_WITH_COMMENTS.declared, "tokens of tomorrow")
+    changed = served.replace(OnnxLabeler("dehusk").signature.declared, "tokens of tomorrow")
     (model / "config.pbtxt").write_text(changed)
     shutil.copytree(model / "3", model / "4")
     await load(stack, model)

@@ -12,7 +12,15 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig, LeftOut
-from dehusk.training.dehusk.evaluation import PageScores, gold_table, groups, table
+from dehusk.training.dehusk.evaluation import (
+    PageScores,
+    ToldKind,
+    gold_table,
+    groups,
+    kind_table,
+    table,
+    told_kinds,
+)
 from dehusk.training.dehusk.examples import (
     DehuskPage,
     by_collection,
@@ -26,7 +34,7 @@ from dehusk.training.dehusk.model import Training, cross_validated
 from dehusk.training.dehusk.trainer import INPUT_GROUPS
 from dehusk.training.runs import Preparation, left_by, read_sources, report_broken
 from dehusk.training.scores import markdown_table, word_f1
-from dehusk.training.versions import labeler_answer, new_version, publish_trained
+from dehusk.training.versions import labeler_answer, labeler_kinds, new_version, publish_trained
 
 _SCORES = "dehusk-scores.md"
 _CARD = Path(__file__).with_name("card.template.md")
@@ -77,6 +85,7 @@ def cross_validate(
     """Score models on what they never saw; with `ablate` also models that miss a group of inputs."""
     pages, settings = list(prepared_pages(directory)), DehuskConfig.read(config)
     columns: dict[str, list[PageScores]] = {}
+    kinds: list[Mapping[str, ToldKind]] = []
     scripts: dict[str, list[tuple[PageScores, PageScores]]] = {}
     part_of = by_site(settings.trainer.folds) if leave_out == "site" else by_collection
     for group in (None, *dict.fromkeys(INPUT_GROUPS)) if ablate else (None,):
@@ -85,6 +94,7 @@ def cross_validate(
             training = Training(settings, seed, group, directory if is_kept else None)
             scores = cross_validated(pages, training, part_of)
             if group is None:
+                kinds.append(scores.kinds)
                 columns.setdefault("published gold", []).append(scores.published)
                 columns.setdefault("first pass alone, repaired gold", []).append(scores.first_pass)
                 for script, of_script in scores.scripts.items():
@@ -93,7 +103,7 @@ def cross_validate(
             columns.setdefault("repaired gold" if group is None else f"without {group}", []).append(
                 scores.repaired
             )
-    written = table(groups(pages), columns) + "\n\n" + _script_table(scripts)
+    written = "\n\n".join([table(groups(pages), columns), _script_table(scripts), kind_table(kinds)])
     if leave_out == "site" and not ablate:
         (directory / _SCORES).write_text(written, encoding="utf-8")
     click.echo(written)
@@ -113,8 +123,12 @@ def _script_table(scripts: Mapping[str, Sequence[tuple[PageScores, PageScores]]]
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:  # noqa: ARG001 -- what every kind takes
     """Score a published version, the newest unless one is named, on the pages of a directory."""
     pages = list(prepared_pages(directory))
-    answer = labeler_answer(OnnxLabeler(model, version or "", repository))
-    click.echo(gold_table(pages, answer))
+    labeler = OnnxLabeler(model, version or "", repository)
+    click.echo(gold_table(pages, labeler_answer(labeler)))
+    kinds = labeler_kinds(labeler)
+    if kinds is not None:
+        with_gold = [page for page in pages if page.has_gold]
+        click.echo(f"\n{kind_table([told_kinds(with_gold, kinds)])}")
 
 
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
@@ -127,7 +141,7 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     weights = sum(each.numel() for each in trained.first.network.parameters())
     card = _card(pages, settings, published, ", ".join(read_sources(directory)), scores, weights=weights)
     checked = [page.encoded for page in pages[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
-    publish_trained(build_dehusk(trained), trained.answer, checked, card, target)
+    publish_trained(build_dehusk(trained), trained.answer, checked, card, target, kinds=trained.page_kinds)
 
 
 def _card(
@@ -158,6 +172,7 @@ def _card(
         "taught": sum(not page.has_gold for page in learned),
         "with_comments": sum(bool(page.comment.any()) for page in learned),
         "comment_blocks": sum(int(page.comment.sum()) for page in learned),
+        "with_kind": sum(bool(page.page_type) for page in learned),
         "weights": weights,
         "scores": scores,
     }

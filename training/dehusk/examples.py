@@ -58,7 +58,7 @@ class Example:
     site: str
     collection: str
     page_type: str
-    """Empty where it is not known."""
+    """One of PAGE_KINDS; empty where it is not known."""
     structure: StructureTensors
     words: npt.NDArray[np.uint32]
     """Shape [T]: words per block."""
@@ -105,7 +105,7 @@ class DehuskPage:
     """Name of the file that it is in."""
     site: str
     page_type: str
-    """Empty where it is not known."""
+    """One of PAGE_KINDS; empty where it is not known."""
     stripped: bool
     words: Words
     gold: tuple[str, ...]
@@ -270,7 +270,7 @@ def _label(
         id=page.id,
         collection=page.collection,
         site=page.site,
-        page_type=page.page_type,
+        page_type=page.page_kind,
         stripped=page.stripped,
         words=words,
         gold=gold,

@@ -15,9 +15,10 @@ from dehusk.inference.labelers.signature import (
     ELEMENT_TOKENS,
     FEATURES,
     HEADING,
+    PAGE_KIND,
     PARENT,
     PROBABILITIES,
-    STRUCTURE_WITH_COMMENTS,
+    STRUCTURE_WITH_PAGE_KIND,
     WORD_COUNTS,
     WORD_LENGTHS,
     WORDS,
@@ -63,7 +64,7 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     of_elements = _element_totals(graph, blocks, elements, token_lengths, model.first.token_scores)
     scores = _scores(graph, of_words, of_elements, model.first.token_scores)
     inputs = graph.add("Concat", *_features(graph, blocks), scores, axis=1)
-    first_logits = _first_logits(graph, blocks, inputs, model.first)
+    first_logits, kind_logits = _first_logits(graph, blocks, inputs, model.first)
     first = graph.add("Sigmoid", first_logits)
     thought_twice = second_logits(graph, blocks, inputs, first, model.second)
     logits, _ = graph.split(first_logits, 1, OUTPUTS - 1)
@@ -74,7 +75,8 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     for tensor, probabilities in ((PROBABILITIES, graph.add("Sigmoid", both)), (COMMENTS, comments)):
         flat = graph.add("Reshape", probabilities, graph.constant([-1]))
         graph.add("Where", rejected, graph.constant(np.nan, np.float32), flat, output=tensor.name)
-    return graph.model("dehusk", STRUCTURE_WITH_COMMENTS)
+    graph.add("Softmax", kind_logits, axis=1, output=PAGE_KIND.name)
+    return graph.model("dehusk", STRUCTURE_WITH_PAGE_KIND)
 
 
 def _lengths(graph: Graph, lengths: Tensor, owner: Parts, counts: Tensor) -> tuple[Value, Value]:
@@ -177,17 +179,19 @@ def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value]:
     return of_block, graph.add("Gather", of_page, blocks.page)
 
 
-def _first_logits(graph: Graph, blocks: Parts, inputs: Value, first: FirstPass) -> Value:
-    """Return the network's logits of each block, shape [blocks, OUTPUTS]."""
+def _first_logits(graph: Graph, blocks: Parts, inputs: Value, first: FirstPass) -> tuple[Value, Value]:
+    """Return the network's logits of each block, [blocks, OUTPUTS], and of each page, [pages, kinds]."""
     where = graph.places(blocks)
     dense = _dense(graph, inputs, first)
     layer = layer_weights(first.network.layer)
     states = graph.lstm(graph.padded(where, dense), layer, "lstm", BLOCK_COUNTS.name)
     of_state, of_dense, of_page = _output_weights(graph, first.network, 2 * layer.hidden)
     bias = graph.weight("output_bias", first.network.output.bias.detach().numpy())
-    by_page = graph.add("Gemm", _pooled(graph, blocks, states, 2 * layer.hidden), of_page, bias)
+    pooled = _pooled(graph, blocks, states, 2 * layer.hidden)
+    by_page = graph.add("Gemm", pooled, of_page, bias)
     by_place = graph.add("MatMul", states, of_state) + by_page
-    return graph.add("Gemm", dense, of_dense, graph.at_places(where, by_place, OUTPUTS))
+    of_blocks = graph.add("Gemm", dense, of_dense, graph.at_places(where, by_place, OUTPUTS))
+    return of_blocks, graph.add("Gemm", pooled, *_kind_weights(graph, first.network))
 
 
 def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[Value]:
@@ -196,6 +200,13 @@ def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[Val
     of_each = np.split(weights, np.cumsum([states, network.dense.out_features]))
     names = "output_states", "output_dense", "output_page"
     return [graph.weight(name, values) for name, values in zip(names, of_each, strict=True)]
+
+
+def _kind_weights(graph: Graph, network: PageLabeler) -> tuple[Value, Value]:
+    """Return the weights and biases of the kinds of a page."""
+    layer = network.page_type
+    weights = graph.weight("kind_weights", layer.weight.detach().numpy().T)
+    return weights, graph.weight("kind_bias", layer.bias.detach().numpy())
 
 
 def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:

@@ -12,7 +12,7 @@ import numpy as np
 from dehusk.schemas.pages import EncodedPage, StructureTensors
 from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.config import DehuskConfig
-from dehusk.training.dehusk.evaluation import page_score
+from dehusk.training.dehusk.evaluation import ToldKind, page_score, told_kinds
 from dehusk.training.dehusk.examples import DehuskPage, Example, PartOf, by_site, learned_from, parts_of
 from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
 from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
@@ -36,6 +36,11 @@ class DehuskModel:
         """Answer a page that was encoded whole, shape [2, T]."""
         assert page.structure is not None  # noqa: S101 -- only such pages are given
         return self(page.structure)
+
+    def page_kinds(self, page: EncodedPage) -> Floats:
+        """Return the probabilities of the kinds of a page of at least one block, shape [len(PAGE_KINDS)]."""
+        assert page.structure is not None  # noqa: S101 -- only such pages are given
+        return self.first(page.structure).page_kinds
 
     def passes(self, page: StructureTensors) -> Floats:
         """Return the probabilities of each block, shape [3, T].
@@ -121,7 +126,7 @@ def held_out_answers(
 
 @dataclass(slots=True)
 class Scores:
-    """Word-level F1 by page id."""
+    """Word-level F1, and kinds of pages, by page id."""
 
     published: dict[str, float] = field(default_factory=dict)
     """F1 by the published gold texts."""
@@ -129,6 +134,8 @@ class Scores:
     """F1 by the repaired labels, where there are some; pages that were dropped are left out."""
     first_pass: dict[str, float] = field(default_factory=dict)
     """As `repaired`, of the first pass alone."""
+    kinds: dict[str, ToldKind] = field(default_factory=dict)
+    """Kinds of pages of a known kind."""
     scripts: dict[str, dict[str, float]] = field(default_factory=dict)
     """By script, as `repaired`, of the pages that were written in other scripts."""
 
@@ -137,6 +144,7 @@ class Scores:
         first, *both = model.passes(page.structure)
         answers = np.stack(both)
         self.published[page.id] = page_score(page, page.encoded, answers, page.gold)
+        self.kinds |= told_kinds([page], model.page_kinds)
         if page.repaired and not page.reliable:
             return
         self.repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.pages import StructureTensors
+from dehusk.schemas.pages import PAGE_KINDS, StructureTensors
 from dehusk.training.arrays import Bools, Floats
 from dehusk.training.batches import epoch_batches
 from dehusk.training.dehusk.config import DehuskConfig, NetworkConfig, TrainerConfig, fold_of
@@ -46,7 +46,6 @@ _MIN_RATE = 0.02
 """Share of the learning rate that it falls to."""
 _NO_TYPE = -100
 """Page type that the loss passes over."""
-PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
 
 
 def block_inputs(page: StructureTensors, token_scores: Floats) -> Floats:
@@ -120,6 +119,8 @@ class FirstAnswer:
     """Shape [T]: of content."""
     comment_logits: Floats
     """Shape [T]: of user comments that are no content."""
+    kind_logits: Floats
+    """Shape [len(PAGE_KINDS)]: of each kind of page."""
 
     @property
     def probabilities(self) -> Floats:
@@ -130,6 +131,12 @@ class FirstAnswer:
     def comments(self) -> Floats:
         """Probabilities of user comments, shape [T]."""
         return sigmoid(self.comment_logits)
+
+    @property
+    def page_kinds(self) -> Floats:
+        """Probabilities of the kinds of page, shape [len(PAGE_KINDS)]."""
+        kinds: Floats = torch.softmax(torch.from_numpy(self.kind_logits), 0).numpy()
+        return kinds
 
 
 def sigmoid(logits: Floats) -> Floats:
@@ -152,9 +159,9 @@ class FirstPass:
         inputs = self.standard(block_inputs(page, scores))
         self.network.eval()
         with torch.no_grad():
-            logits, _ = self.network([torch.from_numpy(inputs)])
+            logits, of_page = self.network([torch.from_numpy(inputs)])
         content, comments = logits.cpu().numpy().T
-        return FirstAnswer(scores, content, comments)
+        return FirstAnswer(scores, content, comments, of_page.cpu().numpy()[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +218,7 @@ def train_first_pass(
     inputs = [block_inputs(each.structure, score) for each, score in zip(examples, scores, strict=True)]
     standard = Standard.of(inputs).without(np.array(INPUT_GROUPS) == without)
     pages = [_page(each, raw) for each, raw in zip(examples, inputs, strict=True)]
-    network = PageLabeler(INPUTS, len(PAGE_TYPES), config.network)
+    network = PageLabeler(INPUTS, len(PAGE_KINDS), config.network)
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
@@ -259,7 +266,7 @@ def _page(example: Example, raw: Floats) -> _Page:
         labels=torch.from_numpy(np.stack([example.content, example.comment], 1).astype(np.float32)),
         weights=torch.from_numpy(example.weights / example.weights.sum()),
         importance=example.importance,
-        page_type=PAGE_TYPES.index(example.page_type) if example.page_type else _NO_TYPE,
+        page_type=PAGE_KINDS.index(example.page_type) if example.page_type else _NO_TYPE,
     )
 
 

@@ -12,7 +12,7 @@ import onnx
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import CARD_FILE, find_model
-from dehusk.inference.labelers.signature import STRUCTURE, STRUCTURE_WITH_COMMENTS
+from dehusk.inference.labelers.signature import STRUCTURE
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, ModelVersion
 from dehusk.streams.wording import pluralize, printable
@@ -22,7 +22,15 @@ from dehusk.training.fine_tuning.crawl import CrawledPages, read_crawled, read_o
 from dehusk.training.fine_tuning.graph import with_correction
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
 from dehusk.training.runs import describe_source, report
-from dehusk.training.versions import Answer, labeler_answer, new_version, publish, refuse_unwritable
+from dehusk.training.versions import (
+    Answer,
+    Kinds,
+    labeler_answer,
+    labeler_kinds,
+    new_version,
+    publish,
+    refuse_unwritable,
+)
 
 NOT_BETTER = 3
 """Exit status where the new version is not better on the labeled pages."""
@@ -76,6 +84,8 @@ class _Tuned:
     crawled_changes: Changes
     """Changes on pages of the crawl without labels."""
     other_changes: Changes
+    kinds: Kinds | None
+    """Kinds of pages, which stay as the base tells them."""
 
     @property
     def checked(self) -> list[EncodedPage]:
@@ -96,7 +106,8 @@ def fine_tune(options: FineTuning) -> None:
     for repository in (options.directory, options.repository):
         new_version(repository, options.published)
     refuse_unwritable(options.directory)
-    answer = _base_answer(options.base, options.repository)
+    labeler = _base_labeler(options.base, options.repository)
+    answer = labeler_answer(labeler)
     crawled = read_crawled(options.labels, options.pages, report, options.base_url)
     _report_lone_pages(crawled)
     _report_empty_pages(crawled)
@@ -104,7 +115,8 @@ def fine_tune(options: FineTuning) -> None:
     validation, correction = _fitted(crawled, answer, force=options.force)
     corrected = _corrected(answer, correction)
     on_crawl, on_others = (changes(pages, answer, corrected) for pages in (crawled.unlabeled, others))
-    tuned = _Tuned(crawled, validation, correction, others, on_crawl, on_others)
+    kinds = labeler_kinds(labeler)
+    tuned = _Tuned(crawled, validation, correction, others, on_crawl, on_others, kinds)
     _show_changes("without labels", on_crawl)
     _show_changes("of other sites", on_others)
     _publish(options, tuned, corrected)
@@ -126,19 +138,19 @@ def _report_empty_pages(crawled: CrawledPages) -> None:
         report(f"{pluralize(len(empty), 'labeled page')} without any content: {named}")
 
 
-def _base_answer(base: ModelVersion, repository: Path) -> Answer:
-    """Return the answers of the version that is made better.
+def _base_labeler(base: ModelVersion, repository: Path) -> OnnxLabeler:
+    """Return the labeler with the version that is made better.
 
     Raises:
         ConfigurationError: it is not there, or reads no elements.
     """
     labeler = OnnxLabeler(base.name, base.version, repository)
-    if labeler.signature not in (STRUCTURE, STRUCTURE_WITH_COMMENTS):
+    if labeler.signature.encoding != STRUCTURE.encoding:
         raise ConfigurationError(
             f"{base.name}/{base.version} reads {labeler.signature.encoding!r}, and fine-tuning needs a model"
             " that reads the elements of a page, such as `dehusk`"
         )
-    return labeler_answer(labeler)
+    return labeler
 
 
 def _fitted(crawled: CrawledPages, answer: Answer, *, force: bool) -> tuple[Validation, Correction]:
@@ -175,9 +187,8 @@ def _publish(options: FineTuning, tuned: _Tuned, corrected: Answer) -> None:
     of_base = file.with_name(CARD_FILE)
     if of_base.is_file():
         card += f"\nIts card follows.\n\n{of_base.read_text(encoding='utf-8')}".replace("\n#", "\n##")
-    publish(
-        with_correction(onnx.load(file), tuned.correction), corrected, tuned.checked, card, options.target
-    )
+    model = with_correction(onnx.load(file), tuned.correction)
+    publish(model, corrected, tuned.checked, card, options.target, kinds=tuned.kinds)
 
 
 def _facts(options: FineTuning, tuned: _Tuned) -> dict[str, object]:

@@ -17,7 +17,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import SegmentedPage
+from dehusk.schemas.pages import PAGE_KINDS, SegmentedPage
 from dehusk.streams.files.inflating import DAMAGE, inflated
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.page import known_url
@@ -29,6 +29,14 @@ _WITHIN_LINES = (INLINE, LINK, TIGHT)
 _WRAPPER = "text"
 """Element that CleanEval puts each page into; it is none of HTML."""
 Item = TypeVar("Item")
+_KINDS = {
+    **{kind: kind for kind in PAGE_KINDS},
+    **dict.fromkeys(("blog", "news", "recipe"), "article"),
+    **dict.fromkeys(("docs", "wiki"), "documentation"),
+}
+"""Kind of page by what data say of its type, or of the kind of its site."""
+_INDEX = "index"
+"""Page of a site that leads to others, whose kind that of its site does not tell."""
 _ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
 
 
@@ -132,6 +140,8 @@ class GoldPage:
     """Text of its user comments; None where it is not known."""
     kind: str = ""
     """Kind of its site, such as `blog`; empty where it is not known."""
+    is_index: bool = False
+    """True for a page that leads to others of its site, as far as it is known."""
     blocks: tuple[LabeledBlock, ...] = ()
     """Labeled blocks that the HTML was rebuilt from; none of a page that came as HTML."""
 
@@ -139,6 +149,11 @@ class GoldPage:
     def utf8(self) -> bytes:
         """HTML as a worker reads it."""
         return encode_text(self.html)
+
+    @property
+    def page_kind(self) -> str:
+        """One of PAGE_KINDS, by its type or the kind of its site; empty where these tell none."""
+        return _KINDS.get(self.page_type or ("" if self.is_index else self.kind), "")
 
     @property
     def may_call_posts_comments(self) -> bool:
@@ -193,6 +208,7 @@ class _PageOfHtml(msgspec.Struct):
     site: str | None = None
     page_type: str | None = None
     kind: str | None = None
+    page_kind: str | None = None
 
     def gold_page(self, collection: str, *, needs_text: bool) -> GoldPage:
         """Return the page.
@@ -215,6 +231,7 @@ class _PageOfHtml(msgspec.Struct):
             text=None if text is msgspec.UNSET else text,
             comments=self.comments,
             kind=self.kind or "",
+            is_index=self.page_kind == _INDEX,
         )
 
 

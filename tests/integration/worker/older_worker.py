@@ -4,6 +4,6 @@ from dehusk.inference.labelers import signature
 from dehusk.streams.__main__ import main
 
 if __name__ == "__main__":
-    newer = signature.STRUCTURE_WITH_COMMENTS
-    signature.SIGNATURES = tuple(each for each in signature.SIGNATURES if each is not newer)
+    known = (each for each in signature.SIGNATURES if signature.COMMENTS not in each.answer)
+    signature.SIGNATURES = tuple(known)
     main()

@@ -250,6 +250,19 @@ def test_labelers_without_a_model_let_expect_nothing() -> None:
     assert extract(page, replace(labels(1.0, 1.0, 0.0), labeler="rules")).expected_f1 is None
 
 
+def test_the_kind_is_the_likeliest_one_and_its_probability_is_rounded() -> None:
+    segmented = segment(PARAGRAPHS.encode())
+    page = PreparedPage(IDENTITY, segmented, encode(segmented))
+    kinds = np.array([0.1, 0, 0, 0.1234, 0.6766, 0.05, 0.05], np.float32)
+    document = extract(page, replace(labels(1.0, 1.0, 0.0), page_kinds=kinds))
+    assert (document.page_kind, document.page_kind_probability) == ("listing", 0.677)
+    above = np.array([1.0000001, 0, 0, 0, 0, 0, 0], np.float32)
+    document = extract(page, replace(labels(1.0, 1.0, 0.0), page_kinds=above))
+    assert (document.page_kind, document.page_kind_probability) == ("article", 1.0)
+    document = extract(page, labels(1.0, 1.0, 0.0))
+    assert (document.page_kind, document.page_kind_probability) == (None, None)
+
+
 def links_of(html: str, *probabilities: float) -> list[tuple[str, str, int]]:
     options = DocumentOptions(with_links=True)
     segmented = segment(html.encode(), options=options)

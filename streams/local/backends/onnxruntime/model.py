@@ -39,6 +39,7 @@ class TritonPythonModel:
         self._inputs = [each["name"] for each in config["input"]]
         self._counts = _batch_inputs(config)
         self._shaped_by = _batch_outputs(config)
+        self._outputs = [each["name"] for each in config["output"]]
         file = Path(args["model_repository"], args["model_version"], "model.onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = int(config["parameters"].get(_THREADS, {}).get("string_value", "1"))
@@ -93,20 +94,26 @@ class TritonPythonModel:
         merged = {name: np.concatenate([feed[name].ravel() for feed in feeds]) for name in self._inputs}
         for name, source in self._counts.items():
             merged[name] = np.array([feed[source].size for feed in feeds], np.int32)
-        outputs = dict(zip(self._shaped_by, self._session.run(list(self._shaped_by), merged), strict=True))
+        outputs = dict(zip(self._outputs, self._session.run(self._outputs, merged), strict=True))
         return [
             triton.InferenceResponse([triton.Tensor(name, part) for name, part in each.items()])
             for each in self._scattered(outputs, feeds)
         ]
 
     def _scattered(self, outputs: Arrays, feeds: list[Arrays]) -> list[Arrays]:
-        """Return each request's part of the outputs, in the shape of the input that its size comes from."""
+        """Return each request's part of the outputs.
+
+        One that is scattered has the shape of the input that its size comes from. Of others, a request gets
+        as many rows as it has pages.
+        """
         parts: list[Arrays] = [{} for _ in feeds]
         for name, values in outputs.items():
-            like = [feed[self._shaped_by[name]] for feed in feeds]
-            ends = np.cumsum([array.size for array in like])
+            like = [feed[self._shaped_by.get(name, self._sized_by)] for feed in feeds]
+            is_scattered = name in self._shaped_by
+            ends = np.cumsum([array.size if is_scattered else len(array) for array in like])
             for part, array, piece in zip(parts, like, np.split(values, ends[:-1]), strict=True):
-                part[name] = np.ascontiguousarray(piece.reshape(array.shape))
+                shape = array.shape if is_scattered else (len(array), *values.shape[1:])
+                part[name] = np.ascontiguousarray(piece.reshape(shape))
         return parts
 
 

@@ -9,6 +9,8 @@ from dehusk.inference.selection.site_signal import INPUTS, WEIGHTS, SignalNetwor
 from dehusk.schemas.pages import ModelVersion, Prediction
 from dehusk.schemas.sites import SiteStatistics
 
+EVEN = np.full(7, 1 / 7, np.float32)
+
 
 @dataclass(frozen=True)
 class Block:
@@ -33,7 +35,7 @@ def statistics(pages: int, *blocks: Block) -> SiteStatistics:
 
 def prediction(*blocks: Block) -> Prediction:
     probabilities = np.array([block.probability for block in blocks], np.float32)
-    return Prediction(probabilities, ModelVersion("dehusk", "1"), "onnx", probabilities / 2)
+    return Prediction(probabilities, ModelVersion("dehusk", "1"), "onnx", probabilities / 2, EVEN)
 
 
 def after(pages: int, *blocks: Block) -> list[float]:
@@ -56,6 +58,7 @@ def test_only_the_probabilities_of_content_change() -> None:
     assert answer.probabilities[0] != alone.probabilities[0]
     assert (answer.model, answer.labeler) == (alone.model, alone.labeler)
     assert answer.comments is alone.comments
+    assert answer.page_kinds is EVEN
     assert (answer.uncorrected is alone.probabilities, alone.uncorrected) == (True, None)
 
 

@@ -6,10 +6,21 @@ from pathlib import Path
 import pytest
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, MODEL_FILE
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_PAGE_KIND
 from dehusk.streams.models.candidate import find_candidate
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.verification import check_in_process
 from tests.unit.streams.models import graphs
+
+
+def axis(number: int) -> bytes:
+    return graphs.field(1, "axis") + graphs.field(3, number) + graphs.field(20, 2)
+
+
+def axes(number: int) -> bytes:
+    """Reduce one axis, keeping its dimension."""
+    return graphs.field(1, "axes") + graphs.field(8, number) + graphs.field(20, 7)
+
 
 WARMUP = 'model_warmup { name: "w" inputs { key: "x" value { dims: 1 input_data_file: "ids" } } }'
 
@@ -30,6 +41,65 @@ async def test_a_version_passes_and_is_timed_beside_the_one_that_answers(tmp_pat
     assert report.latency_beside is not None
     assert report.latency.answers == report.latency_beside.answers > report.agreement.pages == 4
     assert report.agreement.from_training == report.agreement.in_batches == 0
+
+
+async def test_a_version_that_tells_kinds_of_pages_passes(tmp_path: Path) -> None:
+    content, answers = graphs.with_kinds(), graphs.golden_with_kinds()
+    place = graphs.write_version(tmp_path / "model" / "3", content, answers=answers)
+    graphs.write_config_of(place.parent, "model", STRUCTURE_WITH_PAGE_KIND)
+    report = await check_in_process(find_candidate(place), tmp_path, "model", seconds=30)
+    assert report.signature == STRUCTURE_WITH_PAGE_KIND.declared
+    assert report.agreement.from_training < 1e-6
+    assert report.agreement.in_batches == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "answers", "expected", "says"),
+    [
+        (graphs.with_kinds(), graphs.golden(), Fault.WRONG_GOLDEN, "has 1 tensors, not 3"),
+        (
+            graphs.with_kinds(),
+            graphs.golden_with_kinds(lambda _: [1.0]),
+            Fault.WRONG_GOLDEN,
+            "one number for each of its 7 kinds",
+        ),
+        (
+            graphs.with_kinds(),
+            graphs.golden_with_kinds(lambda blocks: graphs.kinds_of(blocks + 1)),
+            Fault.OTHER_ANSWERS,
+            "by 7.2e-01",
+        ),
+        (
+            graphs.with_kinds(likely=1.5),
+            graphs.golden_with_kinds(),
+            Fault.NOT_PROBABILITIES,
+            "between 0 and 1",
+        ),
+        (
+            graphs.with_kinds(likely=float("nan")),
+            graphs.golden_with_kinds(),
+            Fault.NOT_FINITE,
+            "NaN or infinite",
+        ),
+        (
+            graphs.with_kinds(graphs.node("Concat", ["told", "told"], "page_kind", axis(1))),
+            graphs.golden_with_kinds(),
+            Fault.WRONG_SHAPE,
+            "14 probabilities for the 7 kinds of",
+        ),
+        (
+            graphs.with_kinds(graphs.node("ReduceMean", ["told"], "page_kind", axes(0))),
+            graphs.golden_with_kinds(),
+            Fault.DEPENDS_ON_BATCH,
+            "a different number of answers",
+        ),
+    ],
+)
+async def test_kinds_of_pages_that_are_not_to_be_served(
+    tmp_path: Path, content: bytes, answers: bytes, expected: Fault, says: str
+) -> None:
+    found = await fault(graphs.write_version(tmp_path / "new", content, answers=answers))
+    assert (found.fault, says in found.message) == (expected, True), found.message
 
 
 @pytest.mark.parametrize("model", ["dehusk", "boilernet"])

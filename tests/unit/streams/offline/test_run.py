@@ -86,6 +86,8 @@ async def test_a_line_has_just_these_fields():
         "simhash": duplicate_keys(PROSE).simhash,
         "minhash": None,
         "expected_f1": None,
+        "page_kind": None,
+        "page_kind_probability": None,
         "blocks": [
             {
                 "text": PROSE.strip(),

@@ -122,7 +122,7 @@ async def test_a_line_says_what_is_known_of_the_site() -> None:
             "simhash",
             "minhash",
         ),
-        *("metadata", "expected_f1", "template", "blocks", "error"),
+        *("metadata", "expected_f1", "page_kind", "page_kind_probability", "template", "blocks", "error"),
     ]
     assert (first["template"]["pages_seen"], first["template"]["blocks_matched"]) == (1, 0)
     assert (second["template"]["pages_seen"], second["template"]["blocks_matched"]) == (2, 2)

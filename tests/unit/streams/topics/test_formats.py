@@ -35,6 +35,8 @@ DOCUMENT = CleanedDocument(
     content_hash="0123456789abcdef0123456789abcdef",
     simhash="0123456789abcdef",
     expected_f1=0.875,
+    page_kind="article",
+    page_kind_probability=0.97,
     metadata=Metadata(
         author="Ann",
         published=date(2026, 2, 28),
@@ -74,6 +76,8 @@ def test_datatrove():
             "simhash": "0123456789abcdef",
             "minhash": None,
             "expected_f1": 0.875,
+            "page_kind": "article",
+            "page_kind_probability": 0.97,
             "author": "Ann",
             "published": "2026-02-28",
             "published_day": "2026-02-28",

@@ -8,7 +8,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
 from dehusk.inference.labelers.onnx import OnnxLabeler
-from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS as SIGNATURE
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_PAGE_KIND as SIGNATURE
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
@@ -43,10 +43,15 @@ def labeler(exported, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def together(exported):
-    """Return the answers of the graph to pages that run as one batch, whatever their lengths."""
+    """Return the answers of the graph to pages that run as one batch, whatever their lengths, and kinds."""
     session = onnxruntime.InferenceSession(exported)
     names = [tensor.name for tensor in SIGNATURE.answer]
-    return lambda pages: np.stack(session.run(names, batch(pages)))
+
+    def together(pages):
+        *of_blocks, kinds = session.run(names, batch(pages))
+        return np.stack(of_blocks), kinds
+
+    return together
 
 
 def batch(pages):
@@ -78,6 +83,7 @@ def test_the_graph_answers_as_the_network_does_in_any_company(pages, model, labe
     together = answers(labeler, *encoded)
     for page, labels in zip(pages, together, strict=True):
         assert np.abs(np.stack([labels.probabilities, labels.comments]) - model(page.structure)).max() < 1e-5
+        assert np.abs(labels.page_kinds - model.page_kinds(page.encoded)).max() < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,10 @@ def test_odd_pages_are_answered_as_the_network_does(html, model, labeler):
 def test_pages_of_any_lengths_run_in_one_batch(model, together):
     pages = [page_of(blocks) for blocks in (1, 300, 2, 15, 16, 17, 1, 33)]
     expected = np.concatenate([model(page.structure) for page in pages], 1)
-    assert np.abs(together(pages) - expected).max() < 1e-5
+    of_blocks, kinds = together(pages)
+    assert np.abs(of_blocks - expected).max() < 1e-5
+    assert np.abs(kinds - np.stack([model.page_kinds(page) for page in pages])).max() < 1e-5
+    assert np.abs(kinds - kinds[0]).max() > 1e-3
 
 
 @pytest.mark.parametrize("company", [(), (1,), (40, 1)])
@@ -105,7 +114,8 @@ def test_pages_whose_blocks_point_nowhere_are_answered_as_the_network_does(compa
     lost = replace(page, structure=replace(page.structure, alike=alone, **nowhere))
     pages = [*(page_of(blocks) for blocks in company), lost, page]
     expected = np.concatenate([model(each.structure) for each in pages], 1)
-    assert np.abs(together(pages) - expected).max() < 1e-5
+    of_blocks, _ = together(pages)
+    assert np.abs(of_blocks - expected).max() < 1e-5
 
 
 def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
@@ -116,6 +126,7 @@ def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
     (labels,) = answers(labeler, page)
     assert len(labels.probabilities) == 2 * WINDOW_BLOCKS
     assert np.isfinite(labels.probabilities).all()
+    assert labels.page_kinds.sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("column", ["word_lengths", "element_token_lengths"])

@@ -21,6 +21,9 @@ def test_every_page_is_scored_once_and_dropped_pages_only_by_the_published_gold(
     scores = cross_validated(some, training, by_site(3))
     assert set(scores.published) == {page.id for page in pages}
     assert set(scores.repaired) == {page.id for page in pages[1:]}
+    assert {each: found.kind for each, found in scores.kinds.items()} == {
+        page.id: page.page_type for page in pages
+    }
     assert scores.scripts == {"Same": {"1": scores.repaired["1"]}}
     assert sum(scores.repaired.values()) / len(scores.repaired) > 0.8
     assert len(told) == 9

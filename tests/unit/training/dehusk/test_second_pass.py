@@ -20,13 +20,14 @@ pytestmark = pytest.mark.training
 
 CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
+NO_KIND = np.zeros(7, np.float32)
 LIST = b"<ul><li>one two<li>three four<li>five six</ul><p>A paragraph that stands for itself."
 
 
 def answer(probabilities):
     probabilities = np.array(probabilities)
     logits = np.log(probabilities / (1 - probabilities)).astype(np.float32)
-    return FirstAnswer(np.zeros((len(logits), len(SCORES)), np.float32), logits, -logits)
+    return FirstAnswer(np.zeros((len(logits), len(SCORES)), np.float32), logits, -logits, NO_KIND)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,7 @@ def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
         np.where(np.array(SCORES) == "words", 3.0, np.zeros((len(examples[0]), 1))).astype(np.float32),
         answers[0].logits,
         answers[0].comment_logits,
+        NO_KIND,
     )
     structure = examples[0].structure
     assert (second.logits(structure, shown) == second.logits(structure, answers[0])).all()

@@ -57,7 +57,7 @@ def answers(structures):
     random = np.random.default_rng(2)
     return [
         FirstAnswer(
-            *(random.normal(size=size).astype(np.float32) for size in ((count, len(SCORES)), count, count))
+            *(random.normal(size=size).astype(np.float32) for size in ((count, len(SCORES)), count, count, 7))
         )
         for count in (len(each.element) for each in structures)
     ]

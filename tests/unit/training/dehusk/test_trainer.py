@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import PAGE_KINDS
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.trainer import INPUT_GROUPS, train_first_pass
 
@@ -41,6 +42,16 @@ def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config, d
         answer = last.model(page.structure)
         assert answer.probabilities[page.content].min() > answer.probabilities[~page.content].max()
         assert answer.comments[page.comment].mean() > answer.comments[~page.comment].mean()
+        assert answer.page_kinds.shape == (len(PAGE_KINDS),)
+        assert answer.page_kinds.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_model_learns_the_kind_of_a_page(pages, config):
+    forums = [replace(page, page_type="forum" if int(page.id) % 3 else "article") for page in pages[:18]]
+    longer = replace(config, trainer=replace(config.trainer, epochs=20, page_type_weight=3.0))
+    model = trained(forums, longer).model
+    told = [PAGE_KINDS[model(page.structure).page_kinds.argmax()] for page in pages[:18]]
+    assert [kind == page.page_type for kind, page in zip(told, forums, strict=True)].count(True) >= 15
 
 
 def test_pages_of_no_known_type_teach_blocks_alone(pages, config):

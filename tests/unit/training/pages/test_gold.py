@@ -27,6 +27,34 @@ def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
     assert second.site == "7"
 
 
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"page_type": "listing", "kind": "blog"}, "listing"),
+        ({"kind": "blog"}, "article"),
+        ({"kind": "news"}, "article"),
+        ({"kind": "recipe"}, "article"),
+        ({"kind": "docs"}, "documentation"),
+        ({"kind": "wiki"}, "documentation"),
+        ({"kind": "documentation"}, "documentation"),
+        ({"kind": "forum"}, "forum"),
+        ({"kind": "product", "page_kind": "content"}, "product"),
+        ({"kind": "service"}, "service"),
+        ({"kind": "other"}, ""),
+        ({"kind": "course"}, ""),
+        ({"kind": "blog", "page_kind": "index"}, ""),
+        ({"page_type": "listing", "page_kind": "index"}, "listing"),
+        ({}, ""),
+    ],
+)
+def test_the_kind_of_a_page_is_its_type_or_that_of_its_site(tmp_path, fields, kind):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(orjson.dumps({"id": "1", "html": "<p>x", "main_content": "x", **fields}))
+    (page,) = read_gold([file])
+    assert page.page_kind == kind
+    assert page.page_type == fields.get("page_type", "")
+
+
 def test_pages_of_blocks_are_rebuilt(tmp_path):
     blocks = [
         {"path": ["html", "body", "div"], "text": "Home", "label": 0},
