@@ -126,10 +126,13 @@ def test_what_is_missing_is_said(triton: LocalStack, repository: Path, tmp_path:
 
     no_triton = ended("--triton", "127.0.0.1:1", "--repository", repository)
     assert "Triton at 127.0.0.1:1" in no_triton.stderr
-    assert "model/1" in no_triton.stdout
+    assert "these are the repository's" in no_triton.stderr
+    assert ("model/1" in no_triton.stdout, no_triton.returncode) == (True, 1)
+    on_purpose = ended("--without-triton", "--repository", repository)
+    assert (on_purpose.stderr, "model/1" in on_purpose.stdout, on_purpose.returncode) == ("", True, 0)
     no_repository = ended("--triton", triton.addresses.triton_grpc, "--repository", tmp_path / "none")
     assert f"there is no model repository {tmp_path / 'none'}" in no_repository.stderr
-    assert "model/1" in no_repository.stdout
+    assert ("model/1" in no_repository.stdout, no_repository.returncode) == (True, 1)
     nothing = ended("--triton", "127.0.0.1:1", "--repository", tmp_path / "none")
     assert nothing.returncode == 1
     assert nothing.stdout == ""

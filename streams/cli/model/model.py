@@ -31,10 +31,10 @@ def list_command(*, sources: Sources, as_json: bool) -> None:
     """List the versions on disk and on Triton: state, signature, size and hash.
 
     `default` is the trusted version: workers get it that name none. It is the newest that is served, until a
-    roll-out names another one. Workers that
-    follow a control topic name theirs: --control-topic shows which. If Triton or the repository cannot be
-    reached, the other one is listed, and a message names the missing one; with neither, the command ends with
-    status 1. Status 3 says that a version cannot be loaded or read.
+    roll-out names another one. Workers that follow a control topic name theirs: --control-topic shows which.
+    If Triton or the repository cannot be reached, the other one is listed, a message says which is missing
+    and why, and the command ends with status 1; --without-triton asks for the repository alone. Status 3 says
+    that a version cannot be loaded or read.
     """
     from dehusk.streams.cli.model.model_actions import list_versions
 

@@ -71,13 +71,16 @@ _CHECK_SECONDS = 60.0
 
 
 def list_versions(sources: Sources, *, as_json: bool) -> bool:
-    """Print the versions on disk and on Triton, and return True if one of them cannot be loaded or read."""
+    """Print the versions on disk and on Triton, and return True if one of them cannot be loaded or read.
+
+    Raises:
+        UnavailableError: Triton does not answer, or there is no repository; the other one was printed.
+    """
     missing: list[str] = []
     triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
     stored = _read_stored(sources.repository, missing)
     if stored is None and triton is None:
         raise UnavailableError("; ".join(missing))
-    print_warnings(missing)
     versions = match_versions(stored or [], triton)
     roles_by_name, stale = None, {}
     if sources.control_topic:
@@ -93,6 +96,9 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
     )
     for model, named in stale.items():
         print_stale(sources.repository, model, named)
+    if missing:
+        listed = "Triton's" if stored is None else "the repository's (--without-triton lists them alone)"
+        raise UnavailableError(f"{'; '.join(missing)}; these are {listed}")
     return any(version.has_failed for version in versions)
 
 

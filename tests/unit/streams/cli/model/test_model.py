@@ -74,6 +74,8 @@ def test_where_triton_is_away_what_it_serves_is_unknown(repository: Path) -> Non
         ["model/1", "", "unknown"],
         ["model/9", "yes", "unknown"],
     ]
+    assert "Triton at 127.0.0.1:1" in str(ended.exception)
+    assert "--without-triton lists them alone" in str(ended.exception)
 
 
 def test_the_list_shows_what_roll_outs_name(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
