@@ -75,7 +75,7 @@ class Point:
     """Over the last ten seconds, as `bytes_per_second` and `kept`."""
     bytes_per_second: Number
     kept: Number | None
-    """Characters of text per byte of message; None where nothing was done."""
+    """Text per byte: characters of documents per byte of message; None where nothing was done."""
     lag: Integer | None
     """Messages not done with; None while it is not known, or the worker waits for its partitions."""
     in_flight: Integer

@@ -80,10 +80,10 @@ def _wrapped(figures: str, width: int) -> Iterator[Text]:
 
 
 def _now(point: Point) -> str:
-    kept = "–" if point.kept is None else f"{point.kept:.1%}"
+    text = "–" if point.kept is None else f"{point.kept:.1%}"
     return (
         f"{point.pages_per_second:,.1f} pages/s, {point.bytes_per_second / 1e6:,.2f} MB/s, "
-        f"{point.in_flight:,} in flight, {kept} kept, {_megabytes(point.memory)}"
+        f"{point.in_flight:,} in flight, {text} text per byte, {_megabytes(point.memory)}"
     )
 
 

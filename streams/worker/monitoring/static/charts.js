@@ -18,7 +18,7 @@ const charts = [
     series: [["skipped", (point) => point.skipped_per_second], ["dead letters", (point) => point.dead_letters_per_second]] },
   { title: "Time of a batch by step", format: seconds, least: 1e-4, quantile: "p95",
     series: STEPS.map((step) => [step, (point, chart) => point.steps[step]?.[chart.quantile]]) },
-  { title: "Kept as text, characters per byte", format: percent, least: 0.001, series: [["kept", (point) => point.kept]] },
+  { title: "Text per byte", format: percent, least: 0.001, series: [["text per byte", (point) => point.kept]] },
   { title: "Memory, with all processes", format: megabytes, least: 1e6, series: [["memory", (point) => point.memory]] },
 ];
 const partitionChart = { title: "Lag by partition, in messages", format: count, least: 1, series: [["lag"]], ofPartitions: true };

@@ -11,7 +11,7 @@ function showNow({ point, state, group, of }) {
   setText(byId("bytes-now"), megabytesPerSecond(point.bytes_per_second));
   setText(byId("lag-now"), count(point.lag));
   setText(byId("lag-age"), lagInWords(point));
-  setText(byId("kept-now"), percent(point.kept));
+  setText(byId("text-now"), percent(point.kept));
   setText(byId("memory-now"), megabytes(point.memory));
   setText(byId("processes"), state.processes === null ? "" : `of ${count(state.processes)} ${state.processes === 1 ? "process" : "processes"}`);
   setText(byId("in-flight-now"), count(point.in_flight));

@@ -75,7 +75,7 @@ def test_it_says_what_the_group_does() -> None:
     text = "\n".join(lines(report(3, gone=1)))
     for expected in (
         "group news: 2 workers, 1 silent; dehusk 0.1.0, dehusk version 7",
-        "123.4 pages/s, 1.20 MB/s, 7 in flight, 25.0% kept, 420 MB",
+        "123.4 pages/s, 1.20 MB/s, 7 in flight, 25.0% text per byte, 420 MB",
         "lag 5,678; – messages/s come, – are done",
         "9 pages = 6 documents (1 empty)",
         "at most 123",
