@@ -72,20 +72,21 @@ function buildTexts() {
   }
 }
 
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const count = (kinds, kind) => kinds.filter((each) => each === kind).length.toLocaleString("en");
 function summary() {
   const { view, other } = shown;
   const kinds = view.kinds;
   const least = view.least === null ? "no content" : `content from ${view.least.toFixed(2)} on`;
+  const kind = view.page_kind === null ? "" : `; ${view.page_kind}, ${percent(view.page_kind_probability)}`;
   const said = `${view.model} (${view.labeler}): ${count(kinds, "content")} content, ` +
-    `${count(kinds, "comment")} comment, ${count(kinds, "boilerplate")} boilerplate; ${least}`;
+    `${count(kinds, "comment")} comment, ${count(kinds, "boilerplate")} boilerplate; ${least}${kind}`;
   return other ? `${said}. ${plural(shown.flipped.length, "block")} differ${
     shown.flipped.length === 1 ? "s" : ""} from ${other.model}.` : said;
 }
 
 function describe(number) {
   const { view, other } = shown, block = page.blocks[number];
-  const percent = (share) => `${(100 * share).toFixed(1)} %`;
   const numbers = make("p", "numbers");
   numbers.append(make("strong", "", `Block ${number + 1} of ${page.blocks.length}: ${view.kinds[number]}`),
     document.createElement("br"), `content ${percent(view.content[number])}`);

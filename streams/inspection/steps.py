@@ -255,7 +255,8 @@ def _explained(task: Explaining) -> str:
     options = replace(task.options, with_blocks=False, with_links=False, rendering=_MARKDOWN)
     explanation = explain(page.encoded, labels, options)
     document = document_of(page, labels, explanation.choice, options=options)
-    return json.dumps({**_labels(labels, explanation), **_texts(page, explanation, document)})
+    kind = {"page_kind": document.page_kind, "page_kind_probability": document.page_kind_probability}
+    return json.dumps({**_labels(labels, explanation), **kind, **_texts(page, explanation, document)})
 
 
 def _labels(labels: Prediction, explanation: Explanation) -> dict[str, object]:

@@ -19,19 +19,26 @@ from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.web.local_pages import serving
 from dehusk.streams.worker_settings import WorkerSettings
 
+RULES = WorkerSettings(labeler="rules")
+
 
 @asynccontextmanager
 async def inspecting(
-    html: bytes, *, unchanged: bool = False, fetch: Fetch = fetch_style_sheets
+    html: bytes,
+    *,
+    unchanged: bool = False,
+    fetch: Fetch = fetch_style_sheets,
+    settings: WorkerSettings = RULES,
 ) -> AsyncIterator[str]:
-    """The address of the inspector of a page, by the rules at first.
+    """The address of the inspector of a page.
 
     Args:
         html: the page.
         unchanged: whether it is shown as it is, and not made harmless.
         fetch: the loader of its style sheets.
+        settings: those of the labeler at first.
     """
-    labelers = Labelers(list_choices(WorkerSettings(labeler="rules")))
+    labelers = Labelers(list_choices(settings))
     page = RawPage("https://example.org/a", html)
     async with (
         open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,

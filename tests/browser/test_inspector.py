@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -11,11 +12,14 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from dehusk.streams.inspection.style_sheets import StyleSheet
+from dehusk.streams.settings import TritonSettings
+from dehusk.streams.worker_settings import WorkerSettings
 from tests.browser.conftest import Visiting
 from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
 from tests.browser.inspections import inspecting
 from tests.browser.looks import faint_texts, has_focus, tabbed_through, too_wide
 from tests.browser.visits import Visit
+from tests.unit.streams.models import graphs
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 Scheme = Literal["light", "dark"]
@@ -185,6 +189,21 @@ async def test_style_sheets_are_loaded_on_request_and_not_by_the_browser(visitin
     assert visit.elsewhere == []
     own = [url.removeprefix(address) for url in visit.requests if url.startswith(address)]
     assert own == ["", "styles"]
+
+
+async def test_the_kind_of_a_page_stands_beside_its_content(visiting: Visiting, tmp_path: Path) -> None:
+    for name, content in (("kinds", graphs.with_kinds()), ("other", graphs.without_kinds())):
+        graphs.write_version(tmp_path / name / "1", content)
+    triton = TritonSettings(model="kinds")
+    settings = WorkerSettings(labeler="onnx", triton=triton, model_repository=tmp_path)
+    async with inspecting(b"<p>one<p>two<p>three<p>four", settings=settings) as address:
+        visit = await visiting(address)
+        await visit.open()
+        status = visit.page.locator("#status")
+        await expect(status).to_contain_text(re.compile(r"^kinds/1 .* on; listing, 76\.0 %$"))
+        await visit.page.locator("#labeler").select_option("other/1 (onnx)")
+        await expect(status).to_contain_text(re.compile(r"^other/1 .* content from [0-9.]+ on$"))
+        await visit.leave()
 
 
 async def test_blocks_are_walked_by_keys(shown: Visit) -> None:

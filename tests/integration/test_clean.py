@@ -12,13 +12,14 @@ import numpy as np
 import psutil
 import pytest
 
-from dehusk.schemas.pages import RawPage
+from dehusk.schemas.pages import PAGE_KINDS, RawPage
 from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sources.warc import write_warc
 from tests.settling import left_running
+from tests.unit.streams.models import graphs
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
 DEHUSK = Path(sys.executable).with_name("dehusk")
@@ -67,6 +68,15 @@ def test_one_line_per_page_in_the_same_order(labeler):
     assert {each["error"] for each in lines} == {None}
     assert [block["path"] for block in lines[0]["blocks"]] == ["html/body/nav/a", "html/body/p"]
     assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content", "comment", "xpath"}
+
+
+def test_a_line_has_the_kind_of_its_page_where_the_model_tells_it(tmp_path):
+    graphs.write_version(tmp_path / "kinds" / "1", graphs.with_kinds())
+    pages = "".join(line(number, "<p>part" * number) for number in range(1, 9))
+    ended, lines = clean("--labeler", "onnx", "--model-repository", tmp_path, "--model", "kinds", stdin=pages)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    expected = [(PAGE_KINDS[number % len(PAGE_KINDS)], 0.76) for number in range(1, 9)]
+    assert [(each["page_kind"], each["page_kind_probability"]) for each in lines] == expected
 
 
 def test_triton_answers_as_the_model_in_process_does(stack):

@@ -15,6 +15,7 @@ import pytest
 
 import dehusk
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
+from tests.unit.streams.models import graphs
 
 PROSE = "<p>A paragraph of prose, which is the whole of its page, and long enough to be one.</p>" * 3
 PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.html"))
@@ -37,6 +38,20 @@ def test_documents_are_those_of_the_command(extractor: dehusk.Extractor, tmp_pat
             del block["frequency"]
         assert said == {name: document.get(name) for name in said}
         assert said["text"]
+
+
+def test_the_kind_of_a_page_is_that_of_the_model(tmp_path: Path) -> None:
+    for name, content in (("kinds", graphs.with_kinds()), ("other", graphs.without_kinds())):
+        graphs.write_version(tmp_path / name / "1", content)
+    told = dehusk.Extractor(model="kinds", model_repository=tmp_path)
+    of_four = told.extract("<p>one<p>two<p>three<p>four")
+    assert (of_four.page_kind, of_four.page_kind_probability) == ("listing", 0.76)
+    assert dehusk.Document.from_json(of_four.to_json()) == of_four
+    without = [
+        told.extract("<p> "),
+        dehusk.Extractor(model="other", model_repository=tmp_path).extract(PROSE),
+    ]
+    assert {(each.page_kind, each.page_kind_probability) for each in without} == {(None, None)}
 
 
 def test_extractors_are_kept_by_their_options_and_share_their_model() -> None:
