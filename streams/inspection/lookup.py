@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +23,14 @@ from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.page import known_url
+from dehusk.streams.sources.registry import show_beginning
 from dehusk.streams.sources.source import Decoded, named_urls
 from dehusk.streams.topics.dead_letters import read_dead_letter
-from dehusk.streams.wording import printable
+from dehusk.streams.wording import pluralize, printable
 
+_SHOWN = 200
 _FIRST_SEARCHED = 1_000
-"""Documents that are searched first; ten times as many if the wanted one is not among them."""
+"""Records that are searched first; ten times as many if the wanted one is not among them."""
 _GROWTH = 10
 _OPENINGS = (b"{", b"[", b"<", b"WARC/")
 """Beginnings of values in which a URL is readable; others are compressed or framed."""
@@ -65,16 +67,31 @@ class Lookup:
         raise ConfigurationError(f"the worker neither reads nor writes pages at {printable(position.topic)}")
 
     async def message_of(self, url: str) -> Message:
-        """Read the raw message of the newest document of a URL."""
-        names = {name.encode() for name in (url, known_url(url)) if name}
-        async with open_topics(self._kafka, self._topics.output) as reader:
-            newest = await find_newest(reader, names)
+        """Read the raw message of the newest document or dead letter of a URL."""
+        names = {name for name in (url, known_url(url)) if name}
+        output, dead_letters = self._topics.output, self._topics.dead_letters
+        async with open_topics(self._kafka, output, dead_letters) as reader:
+            newest = await find_newest(reader, lambda message: self._is_of(message, names))
         if newest is None:
             raise ConfigurationError(
-                f"{self._topics.output} holds no document {printable(url)}: give its whole URL, or the "
-                "position of its message; `dehusk why` and `dehusk dead-letters list` know of others"
+                f"neither {output} nor {dead_letters} holds a record of {printable(url)}: give its whole "
+                "URL, or the position of its message; `dehusk why` knows of others, such as skipped pages"
             )
-        return await self._read(self._source(newest))
+        if newest.topic != dead_letters:
+            return await self._read(self._source(newest))
+        letter = read_dead_letter(newest)
+        if letter is not None and not letter.is_whole:
+            return await self._read(letter.origin)
+        return _original(newest)
+
+    def _is_of(self, message: Message, names: set[str]) -> bool:
+        """Return True for a document of one of some URLs, or a dead letter that states one."""
+        if message.topic != self._topics.dead_letters:
+            return message.key in {name.encode() for name in names}
+        letter = read_dead_letter(message)
+        if letter is None:
+            return False
+        return letter.stated_url in names or any(known_url(url) in names for url in named_urls(message))
 
     async def _read(self, position: Origin) -> Message:
         message = await self._raw.read(position)
@@ -130,18 +147,27 @@ async def _decoded(message: Message, pool: PreparationPool) -> tuple[Decoded, ..
     return (answer,) if isinstance(answer, Broken) else cast("tuple[Decoded, ...]", answer)
 
 
-async def find_newest(reader: Reader, names: set[bytes]) -> Message | None:
-    """Find the newest message with one of some keys."""
+async def find_newest(reader: Reader, is_wanted: Callable[[Message], bool]) -> Message | None:
+    """Find the newest of the messages that are wanted."""
     total, count = sum((await reader.offsets()).values()), _FIRST_SEARCHED
     while True:
         newest: Timed | None = None
         async with aclosing(reader.newest(count)) as messages:
             async for timed in messages:
-                if timed[0].key in names and (newest is None or timed[1] >= newest[1]):
+                if (newest is None or timed[1] >= newest[1]) and is_wanted(timed[0]):
                     newest = timed
         if newest is not None or count >= total:
             return None if newest is None else newest[0]
         count *= _GROWTH
+
+
+def describe_message(message: Message) -> str:
+    """Describe a message that has no page, for somebody who looks for the reason."""
+    key = "no key" if message.key is None else f"the key {message.key[:_SHOWN]!r}"
+    headers = f"headers {', '.join(name for name, _ in message.headers)}" if message.headers else "no headers"
+    value = message.value or b""
+    begins = f" that begin with {show_beginning(value)}" if value else ""
+    return f"{origin_of(message)} has {key}, {headers}, and {pluralize(len(value), 'byte')}{begins}"
 
 
 def _original(message: Message) -> Message:

@@ -18,7 +18,7 @@ from typing import cast
 from aiohttp import web
 
 from dehusk.schemas.documents import Origin
-from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, DehuskError, ExtractionError, UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.inspection.inspection import (
     Inspection,
@@ -27,7 +27,7 @@ from dehusk.streams.inspection.inspection import (
     list_choices,
     open_inspector_pool,
 )
-from dehusk.streams.inspection.lookup import Lookup, open_lookup, page_in
+from dehusk.streams.inspection.lookup import Lookup, describe_message, open_lookup, page_in
 from dehusk.streams.inspection.server import DOCUMENTS, PASTES, POSITIONS, READY, restrict, routes
 from dehusk.streams.inspection.steps import Pasting
 from dehusk.streams.preparation.pool import PreparationPool
@@ -75,7 +75,10 @@ class InspectionStore:
         return await self._open(cast("Decoded", page))
 
     async def _open_message(self, message: Message, url: str | None) -> str:
-        return await self._open(await page_in(message, url, self._pool))
+        try:
+            return await self._open(await page_in(message, url, self._pool))
+        except ExtractionError as error:
+            raise ExtractionError(error.reason, f"{error.message}; {describe_message(message)}") from error
 
     async def _open(self, page: Decoded) -> str:
         inspection = await inspect(page, self._pool, self._labelers)

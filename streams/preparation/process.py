@@ -37,7 +37,7 @@ _MAX_ANSWER_BYTES = 4 * MIB
 """Bytes of the largest answer to a task that has the ordinary share of memory."""
 _OUT_OF_MEMORY = 71
 """Exit status of a process that has no memory to read its tasks."""
-NO_MEMORY = "the page needs more memory than it may have"
+NO_MEMORY = "the page needs more memory than a step may take; no option raises this limit"
 _NEVER = float("inf")
 _COLLECT_EVERY = 50_000
 """Threshold of the garbage collector: pages hold thousands of objects and no cycles."""

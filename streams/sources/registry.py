@@ -178,7 +178,7 @@ def _reject_unknown(value: bytes) -> Broken:
         return Broken(error.reason, str(error))
     item = first(content)
     if not isinstance(item, dict):
-        detail = f"no crawler format begins with {_show_beginning(value)}: {_ADVICE}"
+        detail = f"no crawler format begins with {show_beginning(value)}: {_ADVICE}"
     elif isinstance(content, list):
         fields = quote_names(item)
         detail = f"no crawler format is an array of objects with the fields {fields}: send each as a message"
@@ -187,7 +187,7 @@ def _reject_unknown(value: bytes) -> Broken:
     return Broken(BrokenReason.UNKNOWN_FORMAT, detail)
 
 
-def _show_beginning(value: bytes) -> str:
+def show_beginning(value: bytes) -> str:
     """Show the beginning of a value, and name what it is if that cannot be read."""
     if not is_binary(value):
         return repr(value[:_SHOWN])

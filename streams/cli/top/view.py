@@ -159,7 +159,7 @@ def _unless(is_unknown: bool, figure: str) -> Text:
 def _state(row: Row, *, is_wide: bool) -> Text:
     if row.gone_since is not None:
         since = _clock(row.gone_since)
-        return Text(f"silent since {since}" if is_wide else f"silent {since.removesuffix(' UTC')}", "red")
+        return Text(f"silent since {since}" if is_wide else f"silent {since.replace(' UTC', 'Z')}", "red")
     if row.unavailable:
         return Text(printable(f"misses {', '.join(row.unavailable)}"), "red")
     return Text("works" if row.partitions or row.lag is not None else "waits", "green")

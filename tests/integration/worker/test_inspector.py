@@ -56,8 +56,9 @@ async def test_documents_and_dead_letters_are_inspected(bench, site):
         ):
             status, said = await inspected(client, "positions", **position(drop))
             assert (status, said.split(":")[0]) == (422, reason)
+            assert f"; {bench.topics.input}/" in said
         status, said = await inspected(client, "documents", url=f"{url}/none")
-        assert (status, said.startswith(f"{bench.topics.output} holds no document")) == (422, True)
+        assert (status, said.startswith(f"neither {bench.topics.output} nor")) == (422, True)
         elsewhere = {"topic": "__consumer_offsets", "partition": "0", "offset": "0"}
         assert (await inspected(client, "positions", **elsewhere))[0] == 422
     assert {*await bench.documents(), *await bench.messages(bench.topics.dead_letters)} == written
@@ -66,10 +67,11 @@ async def test_documents_and_dead_letters_are_inspected(bench, site):
     assert left_running(started) == []
 
 
-async def test_a_url_that_the_worker_has_forgotten_is_found_in_its_output(bench, site):
+async def test_a_url_that_the_worker_has_forgotten_is_found_on_its_topics(bench, site):
     (page, *_) = site(1)
-    first = bench.worker()
-    await bench.produce([page])
+    deep = Record(b"https://deep.example/", b"<p>one<p>two<p>three" * 100, HTML)
+    first = bench.worker("--max-page-blocks", "200")
+    await bench.produce([page, deep])
     await bench.until_done()
     assert await asyncio.to_thread(first.stop) == 0
     second = bench.worker()
@@ -77,8 +79,9 @@ async def test_a_url_that_the_worker_has_forgotten_is_found_in_its_output(bench,
     async with aiohttp.ClientSession(second.monitoring) as client:
         async with client.get("/inspect/recent") as answer:
             assert (await answer.json())["documents"] == []
-        status, shown = await inspected(client, "documents", url=page.key.decode())
-        assert (status, "This is paragraph 0 of page" in shown) == (200, True)
+        for record, words in ((page, "This is paragraph 0 of page"), (deep, "three")):
+            status, shown = await inspected(client, "documents", url=record.key.decode())
+            assert (status, words in shown) == (200, True)
 
 
 async def test_a_worker_goes_on_without_its_inspector(bench, site):

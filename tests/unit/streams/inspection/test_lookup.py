@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +15,14 @@ from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, T
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.inspection import lookup as module
 from dehusk.streams.inspection.inspection import open_inspector_pool
-from dehusk.streams.inspection.lookup import Lookup, find_newest, page_in, page_of_file, page_of_topic
+from dehusk.streams.inspection.lookup import (
+    Lookup,
+    describe_message,
+    find_newest,
+    page_in,
+    page_of_file,
+    page_of_topic,
+)
 from dehusk.streams.kafka.reader import RawMessages, Reader
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
@@ -24,6 +32,7 @@ from dehusk.streams.topics.dead_letters import dead_letter
 
 RAW = Message(b"https://example.org/a", b"<p>words", (("content-type", b"text/html"),), "raw-pages", 3, 41)
 TOPICS = TopicSettings()
+URL = "https://example.org/a"
 
 
 class Held:
@@ -143,13 +152,80 @@ class Documents:
 
 async def test_the_newest_document_is_found_without_reading_all() -> None:
     reader = Documents([b"a", *[b"x"] * 5_000, b"a", b"b", b"b", *[b"x"] * 2_000])
-    newest = await find_newest(cast("Reader", reader), {b"b"})
+    newest = await find_newest(cast("Reader", reader), lambda message: message.key == b"b")
     assert newest is not None
     assert (newest.offset, reader.asked) == (5003, [1_000, 10_000])
-    assert await find_newest(cast("Reader", reader), {b"c"}) is None
+    assert await find_newest(cast("Reader", reader), lambda message: message.key == b"c") is None
 
 
-URL = "https://example.org/a"
+class Written:
+    """A reader of what the worker wrote, a second apart."""
+
+    def __init__(self, *messages: Message) -> None:
+        self._messages = messages
+
+    async def offsets(self) -> dict[object, int]:
+        return {0: len(self._messages)}
+
+    async def newest(self, count: int) -> AsyncIterator[tuple[Message, int]]:
+        for number, message in list(enumerate(self._messages))[-count:]:
+            yield message, 1000 * number
+
+
+@pytest.fixture
+def found_of(monkeypatch: pytest.MonkeyPatch):
+    """Look a URL up in what the worker wrote, and in the raw messages of its input."""
+
+    async def find(url: str, *written: Message, raw: Sequence[Message] = ()) -> Message:
+        @asynccontextmanager
+        async def open_topics(_: KafkaSettings, *names: str) -> AsyncIterator[Written]:
+            assert names == (TOPICS.output, TOPICS.dead_letters)
+            yield Written(*written)
+
+        monkeypatch.setattr(module, "open_topics", open_topics)
+        return await lookup(*raw).message_of(url)
+
+    return find
+
+
+STATED = Message(None, b"{}", (), "raw-pages", 2, 7)
+"""A message whose own key and headers tell no URL."""
+
+
+def stated_letter() -> Message:
+    record = dead_letter(STATED, Broken(BrokenReason.TOO_MANY_BLOCKS, "many", URL), "prepare")
+    return Message(record.key, record.value, record.headers, TOPICS.dead_letters, 0, 6)
+
+
+async def test_a_url_leads_to_the_newest_document_or_dead_letter(found_of) -> None:
+    of_document = Message(
+        URL.encode(),
+        orjson.dumps({"source": {"topic": "raw-pages", "partition": 3, "offset": 40}}),
+        (),
+        TOPICS.output,
+        1,
+        9,
+    )
+    older = Message(RAW.key, b"<p>old", RAW.headers, "raw-pages", 3, 40)
+    assert await found_of(URL, of_document, letter(RAW, RAW.value), raw=[older]) == RAW
+    assert await found_of(URL, letter(RAW, RAW.value), of_document, raw=[older]) is older
+    assert await found_of(URL, stated_letter()) == STATED
+    assert await found_of(URL, letter(RAW, None), raw=[RAW]) is RAW
+    mark = Message(b"dead-letters/0/5", b"", (), TOPICS.dead_letters, 0, 8)
+    with pytest.raises(ConfigurationError, match="neither cleaned-documents nor dead-letters holds"):
+        await found_of(f"{URL}/none", of_document, letter(RAW, RAW.value), mark)
+
+
+def test_a_message_without_a_page_is_described() -> None:
+    assert describe_message(RAW) == (
+        "raw-pages/3/41 has the key b'https://example.org/a', headers content-type, "
+        "and 8 bytes that begin with b'<p>words'"
+    )
+    assert describe_message(Message(None, None, (), "raw-pages", 0, 1)) == (
+        "raw-pages/0/1 has no key, no headers, and 0 bytes"
+    )
+
+
 MIB = 1 << 20
 
 

@@ -79,7 +79,7 @@ def test_it_says_what_the_group_does() -> None:
         "lag 5,678; – messages/s come, – are done",
         "9 pages = 6 documents (1 empty)",
         "at most 123",
-        "silent 08:00:00",
+        "silent 08:00:00Z",
         "raw-pages",
         "skipped: not-html",
         "dead letter: too-many-blocks",
@@ -130,7 +130,7 @@ def test_every_figure_shows_in_80_columns() -> None:
     text = "\n".join(shown)
     figures = [*(f"{123_456_789 + number:,}" for number in (2, 3, 4, 5, 6, 7)), "12,345,671", "12,345,672"]
     figures += ["12,345.6", "234.56", "99.9%", "87,654,321", "6,543", "65,432 MB", "127", "76,543,210"]
-    figures += ["1,234.5", "98.76", "43,210,987", "128", "1,023", "12,345 MB", "08:00:00"]
+    figures += ["1,234.5", "98.76", "43,210,987", "128", "1,023", "12,345 MB", "08:00:00Z"]
     assert [figure for figure in figures if figure not in text] == []
 
 
