@@ -66,6 +66,7 @@ def how_to_install(extra: str) -> str:
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cli": ("brotli", "click", "fastavro", "msgpack", "msgspec", "publicsuffixlist", "rich", "warcio"),
+        "parquet": ("pyarrow",),
         "kafka": ("aiohttp", "aiokafka", "cramjam", "faust", "prometheus_client", "redis", "tritonclient"),
     }
 )

@@ -1,26 +1,32 @@
-"""`dehusk clean`: pages in, lines of JSON out, without Kafka."""
+"""`dehusk clean`: pages in, lines of JSON or files out, without Kafka."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.sites import host_of
-from dehusk.schemas.outcomes import Damaged
-from dehusk.schemas.pages import Prediction, RawPage
+from dehusk.schemas.options import NO_RENDERING, DocumentOptions
+from dehusk.schemas.pages import Prediction
 from dehusk.streams.cli.shared.interrupts import (
     exit_at_once_on_errors,
     interrupts_postponed,
     report_interruption,
 )
 from dehusk.streams.cli.shared.options import Url, choice_option, gathered_options, number_option, was_typed
+from dehusk.streams.cli.shared.output_options import (
+    LINES,
+    TEXTS,
+    output_options,
+    report_resumption,
+    require_suiting,
+)
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     document_options,
@@ -33,8 +39,8 @@ from dehusk.streams.cli.shared.service_options import (
     require_labeler_of_repository,
 )
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console
-from dehusk.streams.files.position import InputPosition
-from dehusk.streams.files.readers import STANDARD_INPUT, read_pages
+from dehusk.streams.files.readers import STANDARD_INPUT
+from dehusk.streams.offline.reading import Reading
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
 from dehusk.streams.worker_settings import WorkerSettings
@@ -43,34 +49,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from dehusk.inference.labelers.labeler import Labeler
-    from dehusk.streams.offline.lines import Input
+    from dehusk.streams.dataset.folder import FolderSettings
+    from dehusk.streams.offline.files import CleanedFiles
+    from dehusk.streams.offline.lines import Input, WriteFailure
+    from dehusk.streams.offline.run import Result
     from dehusk.streams.preparation.batch import Note
     from dehusk.streams.preparation.pool import PreparationPool
     from dehusk.streams.sites.store import SiteStatisticsStore
-
-
-@dataclass(slots=True)
-class Reading:
-    """Pages of an input as they are read, and what was read so far."""
-
-    paths: Sequence[Path]
-    max_bytes: int
-    base_url: str = ""
-    bytes: int = 0
-    """Bytes of the pages' HTML."""
-    position: InputPosition = field(default_factory=InputPosition)
-    damaged: list[Damaged] = field(default_factory=list)
-    without_host: int = 0
-    """Pages that are of no site, as their URL has no host."""
-
-    def __iter__(self) -> Iterator[Input]:
-        for page in read_pages(self.paths, self.max_bytes, self.base_url, position=self.position):
-            if isinstance(page, Damaged):
-                self.damaged.append(page)
-            elif isinstance(page, RawPage):
-                self.bytes += len(page.html)
-                self.without_host += not host_of(page.url)
-            yield page
+    from dehusk.streams.topics.formats import Format
 
 
 @dataclass(slots=True)
@@ -86,8 +72,10 @@ class OfflineRun:
     two_pass: bool
     base_url: str = ""
     """Beginning of the URLs of HTML files; empty for `file:`."""
+    output: FolderSettings | None = None
+    """Folder of the files; None for standard output."""
     written: int = 0
-    """Lines that were written to standard output."""
+    """Pages that were written."""
 
     async def clean(self) -> Reading:
         """Clean and write all of the input, and return it.
@@ -97,15 +85,15 @@ class OfflineRun:
             ConfigurationError: there is no such file, or a model does not fit.
         """
         with interrupts_postponed():
-            from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages
+            from dehusk.streams.offline.lines import DecodedPages
             from dehusk.streams.offline.statistics import is_shared, open_statistics, sampling
             from dehusk.streams.preparation.pool import open_pool, open_steps
             from dehusk.streams.preparation.steps import Writing
 
         settings = self.settings
         writing = Writing.of(
-            OFFLINE_FORMATS[settings.format],
-            settings.options,
+            self._format(),
+            self._document_options(),
             settings.page,
             with_samples=is_shared(self.statistics),
         )
@@ -117,9 +105,51 @@ class OfflineRun:
             open_pool(open_work, settings.processes, settings.page) as pool,
         ):
             await self._advise(labelers[0])
-            if self.two_pass and store is not None:
-                await self._count(pool, labelers, store)
-            return await self._write(pool, labelers, store, note)
+            with self._files(with_template=store is not None) as files:
+                if self.two_pass and store is not None:
+                    await self._count(pool, labelers, store)
+                return await self._write(pool, labelers, store, note, files)
+
+    def _format(self) -> Format:
+        """Return the form in which processes hand pages on: as they are written, or for rows of files."""
+        from dehusk.streams.offline.lines import OFFLINE_FORMATS, PICKLED
+
+        return PICKLED if self._has_rows else OFFLINE_FORMATS[self.settings.format]
+
+    @property
+    def _has_rows(self) -> bool:
+        """True if files take the documents themselves, and not their lines."""
+        return self.output is not None and self.output.format != LINES
+
+    def _document_options(self) -> DocumentOptions:
+        """Return the options of documents, without what files of texts have no place for."""
+        options = self.settings.options
+        if self.output is None or self.output.format != TEXTS:
+            return options
+        return replace(options, with_blocks=False, with_links=False, rendering=NO_RENDERING)
+
+    @contextmanager
+    def _files(self, *, with_template: bool) -> Iterator[CleanedFiles | None]:
+        """Open the folder of the files; yield None for standard output."""
+        if self.output is None:
+            yield None
+            return
+        from dehusk.streams.dataset.folder import open_folder
+        from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles, described
+
+        others = {"command": "clean", "two_pass": str(self.two_pass), "base_url": self.base_url}
+        is_url = self.statistics not in (NO_STATISTICS, IN_MEMORY)
+        others["site_statistics"] = "redis" if is_url else self.statistics
+        options = described(self.settings, self.paths, others)
+        with open_folder(self.output, PLACE_COLUMNS, options) as folder:
+            report_resumption(folder)
+            fail = self._failure_writer(with_template=with_template)
+            yield CleanedFiles(folder, None if self._has_rows else fail)
+
+    def _failure_writer(self, *, with_template: bool) -> WriteFailure:
+        from dehusk.streams.offline.lines import failure_writer
+
+        return failure_writer(self.settings.format, self.settings.options, with_template=with_template)
 
     @asynccontextmanager
     async def _labelers(self) -> AsyncIterator[Sequence[Labeler]]:
@@ -159,29 +189,43 @@ class OfflineRun:
         labelers: Sequence[Labeler],
         store: SiteStatisticsStore | None,
         note: Note | None,
+        files: CleanedFiles | None,
     ) -> Reading:
-        """Write a line for each page."""
-        from dehusk.streams.offline.lines import failure_writer
-        from dehusk.streams.offline.run import clean_lines
+        """Write each page."""
+        from dehusk.streams.offline.run import clean_pages
 
-        output = click.get_binary_stream("stdout")
+        write = self._line_writer(with_template=store is not None) if files is None else files.write
         with self._reading("cleaning") as (pages, report):
-            settings = self.settings
-            fail = failure_writer(settings.format, settings.options, with_template=store is not None)
-            lines_of = clean_lines(iter(pages), pool, labelers, fail, store=store, note=note)
-            async with aclosing(lines_of) as lines:
-                async for line in lines:
-                    output.write(line)
-                    output.flush()
-                    self.written += 1
-                    report(self.written)
+            if files is not None:
+                pages.after, pages.places = files.place, files.places
+            results_of = clean_pages(iter(pages), pool, labelers, store=store, note=note)
+            async with aclosing(results_of) as results:
+                async for page, result in results:
+                    if write(page, result):
+                        self.written += 1
+                        report(self.written)
         return pages
+
+    def _line_writer(self, *, with_template: bool) -> Callable[[Input, Result], bool]:
+        """Return the writer of lines to standard output; it returns False for a record that is no page."""
+        from dehusk.streams.offline.run import is_page, line_of
+
+        fail, output = self._failure_writer(with_template=with_template), click.get_binary_stream("stdout")
+
+        def write(page: Input, result: Result) -> bool:
+            if not is_page(result):
+                return False
+            output.write(line_of(page, result, fail))
+            output.flush()
+            return True
+
+        return write
 
     @contextmanager
     def _reading(self, doing: str) -> Iterator[tuple[Reading, Callable[[int], None]]]:
         """Yield the input from its beginning, and the function that shows how many of its pages are done."""
         pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url)
-        shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        shown = sys.stderr.isatty() and (self.output is not None or not sys.stdout.isatty())
         console = plain_console(stderr=True)
         with page_progress(doing, console, self.paths, pages.position, shown=shown) as advance:
             yield pages, lambda count: advance(count, pages.bytes)
@@ -197,7 +241,9 @@ Examples:
   dehusk clean page.html | jq -r .text             one page, its text
   dehusk clean --format markdown page.html         one page, its Markdown
   dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server
-  dehusk clean --two-pass crawl.warc.gz            by what all pages of a site repeat""",
+  dehusk clean --two-pass crawl.warc.gz            by what all pages of a site repeat
+  dehusk clean --output cleaned/ crawl/            Parquet files in a folder
+  dehusk clean --output cleaned/ --resume crawl/   the same, on from where it ended""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
 @labeler_options(
@@ -241,11 +287,13 @@ Examples:
         "--format",
         values=["json", "datatrove", "dolma", "markdown", "html"],
         default="json",
-        help="Output per page: a line of JSON, a line for datatrove or Dolma, or nothing but its content as "
-        "Markdown, below its title and URL, or as HTML, one page after the other.",
+        help="Form of each page; that of files is --output-format. A line of JSON, a line for datatrove or "
+        "Dolma, or nothing but its content as Markdown, below its title and URL, or as HTML, one page after "
+        "the other.",
     ),
 )
 @page_limit_options("gets an error", with_size=True)
+@output_options
 @gathered_options("settings", WorkerSettings)
 def command(
     *,
@@ -253,6 +301,7 @@ def command(
     site_statistics: str | None,
     two_pass: bool,
     base_url: str,
+    output: FolderSettings | None,
     settings: WorkerSettings,
 ) -> None:
     """Clean pages offline: the pipeline of the stream, without Kafka, and without Redis if you like.
@@ -274,6 +323,10 @@ def command(
     limits affects no other line. The status is 0 if every page has a line, with or without an `error`, and 1
     if a file cannot be read to its end. Progress is shown if standard error is a terminal and standard output
     is not.
+
+    With --output, the pages are written as files of a folder, and nothing to standard output: Parquet, lines
+    or WET. A file has its name once it is whole; --resume goes on behind the last one, whatever has ended the
+    run before.
     """
     from dehusk.streams.labelers import open_labeler
 
@@ -281,16 +334,17 @@ def command(
     paths = paths or (STANDARD_INPUT,)
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)
+    _require_output(output, settings.format, paths, site_statistics, two_pass=two_pass)
     open_one = partial(open_labeler, settings)
     with exit_at_once_on_errors():
-        run = OfflineRun(paths, settings, open_one, site_statistics, two_pass, base_url)
+        run = OfflineRun(paths, settings, open_one, site_statistics, two_pass, base_url, output)
         try:
             pages = asyncio.run(run.clean())
         except KeyboardInterrupt:
             report_interruption(run.written, "written")
             raise
     if not run.written:
-        click.echo("dehusk: no page was found", err=True)
+        click.echo(f"dehusk: no {'further ' if output and output.resume else ''}page was found", err=True)
     if pages.without_host and site_statistics != NO_STATISTICS:
         _warn_of_pages_without_host(pages.without_host)
     for damage in pages.damaged:
@@ -320,6 +374,31 @@ def _require_statistics(statistics: str, paths: Sequence[Path], *, two_pass: boo
         if statistics in (NO_STATISTICS, IN_MEMORY) and was_typed(option):
             name = option.replace("_", "-")
             raise click.UsageError(f"--{name} is for --site-statistics redis://…, not {statistics}")
+
+
+def _require_output(
+    output: FolderSettings | None,
+    document_format: str,
+    paths: Sequence[Path],
+    statistics: str,
+    *,
+    two_pass: bool,
+) -> None:
+    """Check that the options of files go with the others.
+
+    Raises:
+        click.UsageError: they do not.
+    """
+    if output is None:
+        return
+    require_suiting(output, document_format)
+    if output.resume and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
+        raise click.UsageError("--resume reads its input again: name files, not standard input or a pipe")
+    if output.resume and statistics == IN_MEMORY and not two_pass:
+        raise click.UsageError(
+            "--resume knows nothing of the pages before, which --site-statistics memory corrects by: add "
+            "--two-pass, or name a Redis"
+        )
 
 
 def _is_read_once(path: Path) -> bool:

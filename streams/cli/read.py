@@ -1,8 +1,8 @@
-"""`dehusk read`: the documents of the output topic, those on it and those that come."""
+"""`dehusk read`: the documents of the output topic, those on it and those that come, printed or in files."""
 
 import asyncio
 import logging
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 
 import click
 import orjson
@@ -10,9 +10,12 @@ import orjson
 from dehusk.schemas.documents import origin_of
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
+from dehusk.streams.cli.shared.output_options import LINES, output_options, report_resumption
 from dehusk.streams.cli.shared.service_options import kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import echo
+from dehusk.streams.dataset.folder import FolderSettings
 from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.wording import pluralize
 
 _SEPARATOR = "\f"
 """Line after each text, which holds none: its white space was folded."""
@@ -25,7 +28,8 @@ Examples:
   dehusk read --last 3                       the three newest documents
   dehusk read --last 0 --follow --text       the texts of what comes from now on
   dehusk read --text | awk -v RS='\\f\\n' /corn/     those with a word in them
-  dehusk read | jq -r 'select(.text == "") | .url'""",
+  dehusk read | jq -r 'select(.text == "") | .url'
+  dehusk read --follow --output lake/ --resume     Parquet files, each document once""",
 )
 @kafka_options
 @topic_option("--topic", default=TopicSettings().output, help="The topic to read.")
@@ -44,17 +48,65 @@ Examples:
     help="Print of each its URL, its headline on a line that may be empty, its text, and a line with a form "
     "feed (\\f), which no text has.",
 )
-def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool, as_text: bool) -> None:
-    """Print the documents of the output topic, one line of JSON each.
+@output_options
+def command(
+    *,
+    kafka: KafkaSettings,
+    topic: str,
+    last: int | None,
+    follow: bool,
+    as_text: bool,
+    output: FolderSettings | None,
+) -> None:
+    """Print the documents of the output topic, one line of JSON each, or write them into files.
 
     Joins no consumer group and commits nothing, so it takes nothing from other readers. A page that was
     cleaned more than once has as many documents, until Kafka compacts the topic; the last one counts.
     Documents that a worker wrote in another --format are printed as they are.
+
+    With --output, they are written as files of a folder: Parquet, lines or WET. Each file has its name once
+    it is whole, and says which offsets it holds; --resume goes on behind the last one, so each document is in
+    one file, once, whatever has ended the run before. A record that is no document in JSON has a row with an
+    `error`. The status is 1 if Kafka has deleted records before they were read.
     """
+    if output is not None and (last is not None or as_text):
+        raise click.UsageError("--output takes all documents as they are: it goes without --last and --text")
     _configure_logs()
-    interrupts = (KeyboardInterrupt,) if follow else ()
-    with suppress(*interrupts):
+    if output is not None:
+        _write_files(kafka, topic, output, follow=follow)
+        return
+    with _interruptible(follow=follow):
         asyncio.run(_print(kafka, topic, last, follow=follow, as_text=as_text))
+
+
+def _interruptible(*, follow: bool) -> AbstractContextManager[None]:
+    """Let an interrupt be the end of what goes on for ever."""
+    return suppress(KeyboardInterrupt) if follow else nullcontext()
+
+
+def _write_files(kafka: KafkaSettings, topic: str, output: FolderSettings, *, follow: bool) -> None:
+    """Write the documents, and say of which this is not possible.
+
+    Raises:
+        SystemExit: Kafka has deleted records before they were read.
+    """
+    from dehusk.streams.dataset.folder import open_folder
+    from dehusk.streams.kafka.client import cluster_id
+    from dehusk.streams.topics.files import PLACE_COLUMNS, TopicFiles
+
+    options = {"command": "read", "topic": topic, "cluster": asyncio.run(cluster_id(kafka))}
+    with open_folder(output, PLACE_COLUMNS, options) as folder:
+        files = TopicFiles(kafka, topic, folder, of_lines=output.format == LINES)
+        report_resumption(folder)
+        try:
+            with _interruptible(follow=follow):
+                asyncio.run(files.write(follow=follow))
+        finally:
+            if files.broken:
+                what = f"{pluralize(files.broken, 'record')} without a document in JSON"
+                click.echo(f"dehusk: {what}: see `error` of the rows", err=True)
+    if files.lost:
+        raise SystemExit(1)
 
 
 async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:

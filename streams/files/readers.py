@@ -80,10 +80,15 @@ def read_pages(
                 yield outcome
 
 
+def input_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield all files of an input, in the order in which they are read."""
+    return chain.from_iterable(_files(path, []) for path in paths)
+
+
 def input_size(paths: Sequence[Path]) -> int | None:
     """Return the bytes of all files, as they lie on disk; None if one is a pipe, which has no size."""
     size = 0
-    for file in chain.from_iterable(_files(path, []) for path in paths):
+    for file in input_files(paths):
         with suppress(OSError):  # what cannot be read is told when it is read
             status = os.fstat(sys.stdin.fileno()) if file == STANDARD_INPUT else file.stat()
             if not stat.S_ISREG(status.st_mode):

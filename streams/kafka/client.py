@@ -141,6 +141,12 @@ async def find_topics(settings: KafkaSettings, is_wanted: Callable[[str], bool])
     return {name: _topic(name, topic["partitions"], entries.get(name, ())) for name, topic in by_name.items()}
 
 
+async def cluster_id(settings: KafkaSettings) -> str:
+    """Return the name that a cluster has given itself; empty where brokers do not tell it."""
+    async with _open_admin(settings) as admin:
+        return str((await admin.describe_cluster()).get("cluster_id") or "")
+
+
 async def describe_topic(settings: KafkaSettings, name: str, operation: Operation = Operation.READ) -> Topic:
     """Describe a topic that must exist.
 

@@ -101,12 +101,18 @@ class Reader:
         self._consumer = consumer
         self._ends = ends
 
-    async def existing(self, *, newest_of_each: int | None = None) -> AsyncGenerator[Timed, None]:
+    async def existing(
+        self, *, newest_of_each: int | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Timed, None]:
         """Yield the messages from before it was opened, in order per partition.
 
-        With `newest_of_each`, only those of that many offsets of each partition.
+        With `newest_of_each`, only those of that many offsets of each partition; with `starts`, of a single
+        topic, those of each partition from an offset on, which it has.
         """
-        counts = await self.offsets()
+        if starts is not None:
+            counts = {partition: end - starts[partition.partition] for partition, end in self._ends.items()}
+        else:
+            counts = await self.offsets()
         if newest_of_each is not None:
             counts = {partition: min(count, newest_of_each) for partition, count in counts.items()}
         async for timed in self._before(self._ends, counts):
@@ -148,9 +154,18 @@ class Reader:
 
     async def offsets(self) -> dict[TopicPartition, int]:
         """Return the number of offsets in each partition; not all of them hold a message."""
+        begins = await self._begins()
+        return {partition: end - begins[partition] for partition, end in self._ends.items()}
+
+    async def bounds(self) -> dict[int, tuple[int, int]]:
+        """Return the first offset of each partition of a single topic, and the one behind its last."""
+        begins = await self._begins()
+        return {partition.partition: (begins[partition], end) for partition, end in self._ends.items()}
+
+    async def _begins(self) -> dict[TopicPartition, int]:
         with kafka_errors(self._settings):
-            starts = await self._consumer.beginning_offsets(list(self._ends))
-        return {partition: end - starts[partition] for partition, end in self._ends.items()}
+            begins: dict[TopicPartition, int] = await self._consumer.beginning_offsets(list(self._ends))
+        return begins
 
     def _assign(self, starts: Mapping[TopicPartition, int]) -> None:
         self._consumer.assign(list(starts))

@@ -209,3 +209,5 @@ OFFLINE_FORMATS = {
     "html": FORMATS["html"],
 }
 """Values of `dehusk clean --format`."""
+PICKLED = Format("application/octet-stream", write=pickle_document)
+"""Form of documents that become rows."""

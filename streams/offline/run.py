@@ -137,8 +137,9 @@ def _single_result(results: MessageResult) -> WrittenDocument | Broken:
     raise TypeError(f"a page became {results}")
 
 
-Result = TypeVar("Result")
-Work = Callable[[PageCleaner, Sequence[Input]], Awaitable[Result]]
+Result = WrittenDocument | Skipped | Broken
+Done = TypeVar("Done")
+Work = Callable[[PageCleaner, Sequence[Input]], Awaitable[Done]]
 
 
 async def clean_lines(
@@ -160,12 +161,36 @@ async def clean_lines(
         UnavailableError: a labeler or the store does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
-    work = partial(_lines, write_failure=write_failure)
+    async with aclosing(clean_pages(pages, pool, labelers, store=store, note=note)) as results:
+        async for page, result in results:
+            if is_page(result):
+                yield line_of(page, result, write_failure)
+
+
+async def clean_pages(
+    pages: Iterator[Input],
+    pool: PreparationPool,
+    labelers: Sequence[Labeler],
+    *,
+    store: SiteStatisticsStore | None = None,
+    note: Note | None = None,
+) -> AsyncGenerator[tuple[Input, Result], None]:
+    """Yield each page and its result, as `clean_lines` does; also those of records that are no pages."""
     open_cleaner = partial(PageCleaner, pool, store=store, note=note)
-    async with aclosing(_batches(pages, labelers, open_cleaner, work)) as batches:
-        async for lines in batches:
-            for line in lines:
-                yield line
+    async with aclosing(_batches(pages, labelers, open_cleaner, _clean)) as batches:
+        async for results in batches:
+            for page, result in results:
+                yield page, result
+
+
+def is_page(result: Result) -> bool:
+    """Return False for a record that is no page, of which nothing is written."""
+    return not (isinstance(result, Skipped) and result.reason is SkipReason.NOT_A_PAGE)
+
+
+def line_of(page: Input, result: Result, write_failure: WriteFailure) -> bytes:
+    """Return what is written of a page."""
+    return result.value if isinstance(result, WrittenDocument) else write_failure(page, result)
 
 
 async def observe_pages(
@@ -185,10 +210,10 @@ async def _batches(
     pages: Iterator[Input],
     labelers: Sequence[Labeler],
     open_cleaner: Callable[..., PageCleaner],
-    work: Work[Result],
-) -> AsyncGenerator[Result, None]:
+    work: Work[Done],
+) -> AsyncGenerator[Done, None]:
     """Yield the result of the work on each batch of pages, in order."""
-    begun: asyncio.Queue[asyncio.Task[Result] | None] = asyncio.Queue()
+    begun: asyncio.Queue[asyncio.Task[Done] | None] = asyncio.Queue()
     free = asyncio.Semaphore(len(labelers) + 1)
 
     async def begin() -> None:
@@ -216,16 +241,9 @@ async def _batches(
         await asyncio.gather(*unfinished, return_exceptions=True)
 
 
-async def _lines(cleaner: PageCleaner, batch: Sequence[Input], *, write_failure: WriteFailure) -> list[bytes]:
+async def _clean(cleaner: PageCleaner, batch: Sequence[Input]) -> list[tuple[Input, Result]]:
     documents = iter(await cleaner.clean([page for page in batch if isinstance(page, RawPage)]))
-    lines: list[bytes] = []
-    for page in batch:
-        result = next(documents) if isinstance(page, RawPage) else page
-        if isinstance(result, WrittenDocument):
-            lines.append(result.value)
-        elif not (isinstance(result, Skipped) and result.reason is SkipReason.NOT_A_PAGE):
-            lines.append(write_failure(page, result))
-    return lines
+    return [(page, next(documents) if isinstance(page, RawPage) else page) for page in batch]
 
 
 async def _observe(cleaner: PageCleaner, batch: Sequence[Input]) -> int:

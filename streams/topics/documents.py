@@ -25,13 +25,25 @@ async def read_documents(
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    async with open_topics(kafka, topic) as reader, _watched(kafka, topic) if follow else nullcontext():
+    async with open_documents(kafka, topic, follow=follow) as reader:
         held = _documents(reader.existing())
         async for document, _ in held if newest is None else _newest(reader, newest):
             yield document
         if follow:
             async for document, _ in _documents(reader.follow()):
                 yield document
+
+
+@asynccontextmanager
+async def open_documents(kafka: KafkaSettings, topic: str, *, follow: bool) -> AsyncIterator[Reader]:
+    """Open a reader of a topic; with `follow`, the log tells when Kafka is unavailable.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    async with open_topics(kafka, topic) as reader, _watched(kafka, topic) if follow else nullcontext():
+        yield reader
 
 
 @asynccontextmanager

@@ -132,6 +132,7 @@ def test_a_command_without_its_extra_names_it_in_a_line(installed: Path, tmp_pat
         (commands, ["worker"], "prometheus_client", "kafka"),
         (commands, ["up"], "aiokafka", "kafka"),
         (commands, ["clean", "--site-statistics", "redis://localhost:1", "-"], "redis", "kafka"),
+        (commands, ["clean", "--output", str(tmp_path / "out"), "-"], "pyarrow", "parquet"),
     ):
         ended = run_alone(folder, "-m", "dehusk", *words, input=PAGE)
         advice = f"`pip install 'dehusk[{extra}]'`, or `make setup` in its checkout"

@@ -1,0 +1,1 @@
+"""Documents as files of a folder: Parquet, JSON lines and WET."""

@@ -1,0 +1,100 @@
+"""Files of cleaned pages: each page's row with its place in the input, where a later run goes on."""
+
+import hashlib
+import pickle
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dehusk.schemas.outcomes import Broken, Skipped
+from dehusk.streams.dataset.folder import DocumentFolder, Position
+from dehusk.streams.dataset.parts import Columns, Row
+from dehusk.streams.files.position import BEGINNING, Place
+from dehusk.streams.files.readers import input_files
+from dehusk.streams.offline.lines import Input, WriteFailure
+from dehusk.streams.offline.run import Result, is_page, line_of
+from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.wording import pluralize
+from dehusk.streams.worker_settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from dehusk.schemas.documents import CleanedDocument
+
+PLACE_COLUMNS: Columns = (("input_file", "string"), ("input_offset", "int64"), ("input_length", "int64"))
+"""Columns of the place of a page: see `Place`."""
+
+
+@dataclass(slots=True)
+class CleanedFiles:
+    """Files of the pages of one run, in the order of the input."""
+
+    folder: DocumentFolder
+    write_failure: WriteFailure | None
+    """Writer of lines of pages without a document; None for rows with documents."""
+    places: deque[Place] = field(default_factory=deque)
+    """Places of the items that were read and have no result yet, which the reader adds."""
+    _place: Place = BEGINNING
+
+    def __post_init__(self) -> None:
+        """Begin where the folder ends."""
+        if self.folder.end is not None:
+            self._place = Place(self.folder.end["file"], self.folder.end["item"], self.folder.end["name"])
+        self.folder.start(self._position)
+
+    @property
+    def place(self) -> Place:
+        """Place of the newest item that has a result."""
+        return self._place
+
+    def write(self, page: Input, result: Result) -> bool:
+        """Write the row of the next item; return False for a record that is no page, which has none.
+
+        Raises:
+            ConfigurationError: the file system refuses it.
+        """
+        self._place = self.places.popleft()
+        if not is_page(result):
+            return False
+        self.folder.write(self._row(page, result))
+        return True
+
+    def _row(self, page: Input, result: Result) -> Row:
+        if self.write_failure is not None:
+            return Row(line=line_of(page, result, self.write_failure))
+        place = (self._place.name, self._place.offset, self._place.length)
+        if isinstance(result, WrittenDocument):
+            document: CleanedDocument = pickle.loads(result.value)  # noqa: S301 a process of the pool pickled it
+            return Row(document.id or document.url, document.url, document, place=place)
+        return Row(page.id or page.url, page.url, error=_error(result), place=place)
+
+    def _position(self) -> Position:
+        return {"file": self._place.file, "item": self._place.item, "name": self._place.name}
+
+
+def _error(result: Skipped | Broken) -> str:
+    return str(result)
+
+
+def described(settings: WorkerSettings, paths: Sequence[Path], others: Mapping[str, str]) -> dict[str, str]:
+    """Return what the rows of a run depend on: its input, its labeler and the options of its documents."""
+    documents = settings.options
+    named = {each.name: getattr(documents, each.name) for each in fields(documents)}
+    named |= {each.name: getattr(documents.rendering, each.name) for each in fields(documents.rendering)}
+    del named["rendering"]
+    limits = {"max_page_bytes": settings.page.max_bytes, "max_page_blocks": settings.page.max_blocks}
+    labeler = {"model": settings.triton.model, "model_version": settings.triton.version}
+    named |= {"format": settings.format, "labeler": settings.labeler, "site_key": settings.site_key}
+    named |= {"page_seconds": settings.page.seconds, **limits, **labeler, **others}
+    return {"input": describe_input(paths), **{name: str(value) for name, value in named.items()}}
+
+
+def describe_input(paths: Sequence[Path]) -> str:
+    """Return number, size and a hash of the names and sizes of all files of an input."""
+    digest, count, size = hashlib.blake2b(digest_size=8), 0, 0
+    for file in input_files(paths):
+        bytes_of_file = file.stat().st_size if file.is_file() else 0
+        digest.update(repr((str(file.absolute()), bytes_of_file)).encode(errors="surrogateescape"))
+        count, size = count + 1, size + bytes_of_file
+    return f"{pluralize(count, 'file')} of {size:,} bytes, {digest.hexdigest()}"

@@ -1,0 +1,46 @@
+"""Reading of the input of an offline run."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dehusk.inference.sites import host_of
+from dehusk.schemas.outcomes import Damaged
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.files.position import BEGINNING, InputPosition, Place
+from dehusk.streams.files.readers import read_pages
+from dehusk.streams.sources.page import Outcome
+
+
+@dataclass(slots=True)
+class Reading:
+    """Pages of an input as they are read, and what was read so far."""
+
+    paths: Sequence[Path]
+    max_bytes: int
+    base_url: str = ""
+    bytes: int = 0
+    """Bytes of the pages' HTML."""
+    position: InputPosition = field(default_factory=InputPosition)
+    after: Place = BEGINNING
+    """Place behind which it is read."""
+    places: deque[Place] | None = None
+    """Places of the items that were read, which their results are taken from; None if nobody takes them."""
+    damaged: list[Damaged] = field(default_factory=list)
+    without_host: int = 0
+    """Pages that are of no site, as their URL has no host."""
+
+    def __iter__(self) -> Iterator[Outcome]:
+        pages = read_pages(
+            self.paths, self.max_bytes, self.base_url, position=self.position, after=self.after
+        )
+        for page in pages:
+            if self.places is not None:
+                self.places.append(self.position.place)
+            if isinstance(page, Damaged):
+                self.damaged.append(page)
+            elif isinstance(page, RawPage):
+                self.bytes += len(page.html)
+                self.without_host += not host_of(page.url)
+            yield page

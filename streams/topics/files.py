@@ -1,0 +1,136 @@
+"""Files of the documents of a topic, each document in one of them once, whatever ends a run.
+
+Each file says up to which offset of each partition it and those before it hold the topic, so a later run goes
+on there. Nothing is committed in Kafka, where it could disagree.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import orjson
+
+from dehusk.schemas.documents import CleanedDocument, Origin, origin_of
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.dataset.folder import DocumentFolder, Position
+from dehusk.streams.dataset.parts import Columns, Row
+from dehusk.streams.kafka.reader import Reader, Timed
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.topics.documents import open_documents
+
+PLACE_COLUMNS: Columns = (
+    ("record_topic", "string"),
+    ("record_partition", "int64"),
+    ("record_offset", "int64"),
+)
+"""Columns of the record that a document was read from."""
+_OFFSETS = "offsets"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class TopicFiles:
+    """Files of the documents of a topic."""
+
+    kafka: KafkaSettings
+    topic: str
+    folder: DocumentFolder
+    of_lines: bool
+    """True for files of lines, which take documents as they are."""
+    written: int = 0
+    broken: int = 0
+    """Records that are no documents, which have a row with an error."""
+    lost: bool = False
+    """True if Kafka has deleted records before they were read."""
+
+    async def write(self, *, follow: bool) -> None:
+        """Write the documents that are not in the folder yet; with `follow`, those that come, too, for ever.
+
+        Raises:
+            ConfigurationError: the topic does not exist, may not be read, or is not that of the folder; or
+                the file system refuses a file.
+            UnavailableError: the brokers do not answer.
+        """
+        async with open_documents(self.kafka, self.topic, follow=follow) as reader:
+            offsets = await self._starts(reader)
+            self.folder.start(lambda: _position(offsets))
+            await self._take(reader.existing(starts=dict(offsets)), offsets)
+            if follow:
+                await self._take(reader.follow(), offsets)
+
+    async def _starts(self, reader: Reader) -> dict[int, int]:
+        """Return the offset of each partition from which on it is not in the folder."""
+        known = {int(partition): at for partition, at in (self.folder.end or {}).get(_OFFSETS, {}).items()}
+        held = await reader.bounds()
+        for partition, offset in known.items():
+            if partition not in held or offset > held[partition][1]:
+                raise ConfigurationError(
+                    f"topic {self.topic} ends before offset {offset} of partition {partition}, up to which "
+                    "it is in the folder: it was deleted and created again, so name an empty folder"
+                )
+        for partition, (begin, _) in held.items():
+            if partition in known and known[partition] < begin:
+                self.lost = True
+                _log.warning(
+                    "Kafka has deleted records before they were read: %s up to %d",
+                    Origin(self.topic, partition, known[partition]),
+                    begin,
+                )
+        return {partition: max(known.get(partition, begin), begin) for partition, (begin, _) in held.items()}
+
+    async def _take(self, messages: AsyncGenerator[Timed, None], offsets: dict[int, int]) -> None:
+        """Write messages, and complete the open file in time while none comes."""
+        async with aclosing(messages):
+            while True:
+                coming = asyncio.ensure_future(anext(messages, None))
+                try:
+                    while not (await asyncio.wait({coming}, timeout=self.folder.seconds_left))[0]:
+                        self.folder.end_file()
+                finally:
+                    coming.cancel()  # which does nothing once it has come
+                    await asyncio.wait({coming})
+                if (timed := coming.result()) is None:
+                    return
+                self._write(timed[0], offsets)
+
+    def _write(self, message: Message, offsets: dict[int, int]) -> None:
+        offsets[message.partition] = message.offset + 1
+        if message.value is None:
+            return
+        row = self._row(message, message.value)
+        self.broken += row.error is not None
+        self.written += 1
+        self.folder.write(row)
+
+    def _row(self, message: Message, value: bytes) -> Row:
+        place = (message.topic, message.partition, message.offset)
+        url = message.key.decode("utf-8", "replace") if message.key else None
+        try:
+            if self.of_lines:
+                _expect_line(value)
+                return Row(line=value + b"\n")
+            document = CleanedDocument.from_json(value)
+            return Row(document.id or document.url, document.url, document, place=place)
+        except ValueError as error:
+            detail = f"{origin_of(message)} is no document in JSON: {error}"
+            broken = str(Broken(BrokenReason.MALFORMED_MESSAGE, detail))
+            line = orjson.dumps({"id": None, "url": url, "error": broken}, option=orjson.OPT_APPEND_NEWLINE)
+            return Row(url=url, error=broken, place=place, line=line)
+
+
+def _expect_line(value: bytes) -> None:
+    """Check that a value is an object of JSON on one line.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if b"\n" in value or not isinstance(orjson.loads(value), dict):
+        raise ValueError("it is no object on one line")
+
+
+def _position(offsets: Mapping[int, int]) -> Position:
+    return {_OFFSETS: {str(partition): offset for partition, offset in offsets.items()}}

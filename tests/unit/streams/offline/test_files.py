@@ -1,0 +1,214 @@
+"""`dehusk clean --output`: files of each format beside the lines of standard output; wrong options."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from click.testing import CliRunner, Result
+from warcio.archiveiterator import ArchiveIterator
+
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.cli import cli
+from dehusk.streams.dataset.parts import SUFFIXES
+from dehusk.streams.sources.warc import write_warc
+
+FORMATS = pytest.mark.parametrize("name", SUFFIXES)
+COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean"]
+PROSE = "A paragraph of prose, which is the whole of its page. " * 5
+
+
+def clean(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["clean", "--labeler", "rules", "--processes", "1", *map(str, words)])
+
+
+def refused(*words: object) -> str:
+    """Standard error of the command as a process of its own, which errors end at once."""
+    command = [*COMMAND, "--labeler", "rules", "--processes", "1", *map(str, words)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    return ended.stderr
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    """A folder of files with three pages, a PDF, a line that is none, and records that are no pages."""
+    folder = tmp_path / "crawl"
+    folder.mkdir()
+    lines = [json.dumps({"id": "1", "url": "http://a.test/1", "html": f"<title>T</title><p>{PROSE}"}), "{"]
+    lines.append(json.dumps({"url": "http://a.test/2", "html": "%PDF-1.7"}))
+    (folder / "a.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    with (folder / "b.warc.gz").open("wb") as archive:
+        write_warc(RawPage("http://b.test/3", f"<p>{PROSE}".encode()), archive)
+    (folder / "c.html").write_text(f"<p>{PROSE}")
+    return folder
+
+
+def rows(folder: Path, name: str) -> list[dict[str, object]]:
+    """Contents of the files, by readers of others."""
+    files = sorted(folder.glob("part-*"))
+    assert {file.name.removeprefix(f"part-{at:05}") for at, file in enumerate(files)} <= {SUFFIXES[name]}
+    found: list[dict[str, object]] = []
+    for file in files:
+        if name == "parquet":
+            found += pq.read_table(file).to_pylist()
+        elif name == "wet":
+            with file.open("rb") as opened:
+                found += map(record, ArchiveIterator(opened, verify_http=False))
+        else:
+            found += map(
+                json.loads, zstandard.ZstdDecompressor().stream_reader(file.read_bytes()).read().splitlines()
+            )
+    return [row for row in found if row]
+
+
+def record(found) -> dict[str, object]:
+    block = found.content_stream().read().decode()
+    fields = {"url": found.rec_headers.get_header("WARC-Target-URI")}
+    if found.rec_type == "conversion":
+        return fields | {"text": block, "error": None}
+    if "note" in found.content_type or found.rec_type == "warcinfo":
+        return {}
+    return fields | {"text": None, "error": block.removeprefix("error: ").rstrip()}
+
+
+@FORMATS
+def test_every_page_of_standard_output_is_in_a_file_in_the_same_order(
+    tmp_path: Path, crawl: Path, name: str
+) -> None:
+    lines = [json.loads(line) for line in clean(crawl).stdout.splitlines()]
+    ended = clean("--output", tmp_path / "out", "--output-format", name, crawl)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    found = rows(tmp_path / "out", name)
+    assert [(row["url"], row["text"] or "", row["error"]) for row in found] == [
+        (line["url"], line["text"], line["error"]) for line in lines
+    ]
+    assert [str(line["error"]).partition(":")[0] for line in lines] == [
+        *("None", "malformed-message", "not-html", "None", "None")
+    ]
+
+
+def test_lines_in_files_are_those_of_standard_output(tmp_path: Path, crawl: Path) -> None:
+    for document_format in ("json", "datatrove", "dolma"):
+        folder = tmp_path / document_format
+        said = clean("--format", document_format, crawl)
+        clean("--format", document_format, "--output", folder, "--output-format", "jsonl.zst", crawl)
+        (file,) = folder.glob("part-*")
+        lines = zstandard.ZstdDecompressor().stream_reader(file.read_bytes()).read()
+        assert lines.decode() == said.stdout
+
+
+def test_a_row_names_the_part_of_the_file_that_its_page_is(tmp_path: Path, crawl: Path) -> None:
+    clean("--output", tmp_path / "out", crawl)
+    found = rows(tmp_path / "out", "parquet")
+    parts = [
+        Path(str(row["input_file"])).read_bytes()[row["input_offset"] :][: row["input_length"]]
+        for row in found
+    ]
+    assert parts[:3] == (crawl / "a.jsonl").read_bytes().splitlines(keepends=True)
+    assert parts[3:] == [(crawl / name).read_bytes() for name in ("b.warc.gz", "c.html")]
+
+
+@FORMATS
+def test_a_complete_run_is_not_done_again(tmp_path: Path, crawl: Path, name: str) -> None:
+    command = ("--output", tmp_path / "out", "--output-format", name, "--resume", crawl)
+    assert clean(*command).exit_code == 0
+    before = rows(tmp_path / "out", name)
+    (crawl / "a.jsonl").write_text("x" * (crawl / "a.jsonl").stat().st_size)  # it would be read otherwise
+    ended = clean(*command)
+    said = f"dehusk: going on after 5 pages in {tmp_path / 'out'}\ndehusk: no further page was found\n"
+    assert (ended.exit_code, ended.stderr) == (0, said)
+    assert rows(tmp_path / "out", name) == before
+
+
+def test_the_statistics_of_two_passes_are_those_of_the_whole_input(tmp_path: Path) -> None:
+    file, out = tmp_path / "crawl.jsonl", tmp_path / "out"
+    page = f"<title>T</title><p>{PROSE}<p>"
+    pages = ({"url": f"http://a.test/{at}", "html": page + "x" * at} for at in range(1, 7))
+    file.write_text("".join(f"{json.dumps(page)}\n" for page in pages))
+    command = ("--two-pass", "--output", out, "--file-mib", "0.001", "--resume", file)
+    clean(*command)
+    whole = rows(out, "parquet")
+    files = sorted(out.glob("part-*"))
+    assert {row["template"]["pages_seen"] for row in whole} == {6}
+    files[-1].unlink()
+    assert clean(*command).exit_code == 0
+    assert rows(out, "parquet") == whole
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (["--favor", "recall"], "favor was 'balance' and is 'recall'"),
+        (["--no-blocks"], "with_blocks was 'True' and is 'False'"),
+        (["--two-pass"], "site_statistics was 'none' and is 'memory'; two_pass was 'False' and is 'True'"),
+        (["--base-url", "http://x.test/"], "base_url was '' and is 'http://x.test/'"),
+    ],
+)
+def test_other_options_than_before_are_named(
+    tmp_path: Path, crawl: Path, changed: list[str], said: str
+) -> None:
+    clean("--output", tmp_path / "out", crawl)
+    told = refused("--output", tmp_path / "out", "--resume", *changed, crawl)
+    assert told == (
+        f"dehusk: {tmp_path / 'out'} was begun with other options ({said}): resume with the same ones, or "
+        "name an empty folder\n"
+    )
+
+
+def test_another_input_than_before_is_told(tmp_path: Path, crawl: Path) -> None:
+    clean("--output", tmp_path / "out", crawl)
+    (crawl / "d.html").write_text("<p>")
+    told = refused("--output", tmp_path / "out", "--resume", crawl)
+    assert re.search(r"[(]input was '3 files of [^']* bytes, \w{16}' and is '4 files of [^']*'[)]", told)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--resume"], "--resume is for --output DIR"),
+        (["--file-mib", "3"], "--file-mib is for --output DIR"),
+        (["--output-format", "wet"], "--output-format is for --output DIR"),
+        (
+            ["--output", "out", "--format", "markdown"],
+            "--output-format parquet takes --format json, not markdown",
+        ),
+        (
+            ["--output", "out", "--output-format", "jsonl.zst", "--format", "html"],
+            "--output-format jsonl.zst takes --format json or datatrove or dolma, not html",
+        ),
+        (["--output", "out", "--resume", "-"], "--resume reads its input again: name files"),
+        (["--output", "out", "--resume", "--site-statistics", "memory"], "add --two-pass, or name a Redis"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.html").write_text("<p>")
+    ended = clean(*words, *([] if "-" in words else ["a.html"]))
+    assert ended.exit_code == 2
+    assert said in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@FORMATS
+def test_standard_input_is_written_too(tmp_path: Path, name: str) -> None:
+    command = [*COMMAND, "--labeler", "rules", "--output", tmp_path / "out", "--output-format", name]
+    ended = subprocess.run(command, input=f"<p>{PROSE}".encode(), capture_output=True, check=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == (b"", b"")
+    assert [row["text"] for row in rows(tmp_path / "out", name)] == [PROSE.strip()]
+
+
+def test_damage_is_told_and_the_pages_before_it_are_in_a_file(tmp_path: Path, crawl: Path) -> None:
+    archive = crawl / "b.warc.gz"
+    archive.write_bytes(archive.read_bytes() * 2 + b"WARC")
+    ended = clean("--output", tmp_path / "out", crawl)
+    assert ended.exit_code == 1
+    assert "pages may be lost" in ended.stderr
+    errors = [str(row["error"]).partition(":")[0] for row in rows(tmp_path / "out", "parquet")]
+    assert errors == ["None", "malformed-message", "not-html", "None", "None", "malformed-message", "None"]
