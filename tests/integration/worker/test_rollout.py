@@ -12,7 +12,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.folder import free_ports
 from dehusk.streams.local.stack import LocalStack
@@ -28,7 +28,7 @@ HOSTS = [f"host-{number}.example" for number in range(30)]
 def triton(tmp_path_factory):
     """The address of a Triton that serves the default model twice: as versions 7 and 8."""
     model = tmp_path_factory.mktemp("models") / "dehusk"
-    shutil.copytree(DEFAULT_REPOSITORY / "dehusk" / "7", model / "7")
+    shutil.copytree(find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent, model / "7")
     shutil.copytree(model / "7", model / "8")
     configuration = (DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt").read_text()
     assert NEWEST_ONLY in configuration

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, served, trusted, versions
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model, served, trusted, versions
 from dehusk.inference.labelers.triton import FOLLOW_SECONDS
 from dehusk.schemas.rollout import Scope
 from dehusk.streams.kafka.client import Topic, create_topics
@@ -18,7 +18,8 @@ from dehusk.streams.rollout.transitions import without_version
 from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
 
-SEVEN = DEFAULT_REPOSITORY / "dehusk" / "7"
+SEVEN = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent
+"""Default model, which is version 7 here."""
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from multiprocessing import active_children
 
 import pytest
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.comparison.judging import JudgingOptions, judge_pages
 from dehusk.training.comparison.labelers import open_competitor
@@ -25,9 +25,10 @@ def judging(*names, opens=KNOWN, seconds=600.0, wall_seconds=600.0):
 
 
 def test_pages_are_judged_in_order_by_several_processes():
-    judged = list(judge_pages(pages(*[HTML] * 9), judging("rules", "dehusk/7"), 2))
+    newest = f"dehusk/{versions(DEFAULT_REPOSITORY, 'dehusk')[-1]}"
+    judged = list(judge_pages(pages(*[HTML] * 9), judging("rules", newest), 2))
     assert [page.id for page in judged] == [str(number) for number in range(9)]
-    assert all(list(page.judgements) == ["rules", "dehusk/7"] for page in judged)
+    assert all(list(page.judgements) == ["rules", newest] for page in judged)
 
 
 @pytest.mark.parametrize(

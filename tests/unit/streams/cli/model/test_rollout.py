@@ -18,8 +18,10 @@ from dehusk.streams.rollout.claims import HeldClaim
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_steps
+from tests.unit.streams.models import graphs
 
 SCOPE = Scope("dehusk", "news")
+SHOW = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control")
 START = promote(first_state("7", "me"), "7", "me")
 REPORT = WorkerReport("host-1", 1, "7", figures={"7": Figures(pages=3, words=10, kept=5, calls={-8: 1})})
 
@@ -57,6 +59,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(rollout_actions, "change_state", made.change)
     monkeypatch.setattr(rollout_actions, "wait_for_workers", made.wait)
     return made
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with version 7."""
+    graphs.write_version(tmp_path / "dehusk" / "7", graphs.always(0.5))
+    graphs.write_config(tmp_path / "dehusk", "dehusk")
+    return tmp_path
 
 
 def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
@@ -371,9 +381,9 @@ def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
         assert f"\n{trial}: {line}\n" in shown
 
 
-def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) -> None:
+def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster, repository: Path) -> None:
     cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
-    words = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control")
+    words = (*SHOW, "--model-repository", str(repository))
     shown = cluster.run(*words).stdout
     assert "model dehusk in group news: version 7\n" in shown
     assert "labels\t10\t0\t0\t0\t40.0%" in shown
@@ -388,7 +398,7 @@ def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) ->
     assert [each["shadow"] for each in told["comparison"]["examples"]] == [0.1]
 
 
-def test_the_last_trials_of_a_version_are_shown(cluster: Cluster) -> None:
+def test_the_last_trials_of_a_version_are_shown(cluster: Cluster, repository: Path) -> None:
     compared, figures = seen().comparison, Figures(pages=30, errors=4)
     assert compared is not None
     ended = [
@@ -401,7 +411,7 @@ def test_the_last_trials_of_a_version_are_shown(cluster: Cluster) -> None:
         )
     ]
     cluster.situation = replace(cluster.situation, ended=ended)
-    words = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control", "--trials", "2")
+    words = (*SHOW, "--model-repository", str(repository), "--trials", "2")
     shown = cluster.run(*words).stdout
     assert shown.index("shadow 7 beside 6, ended by\nme: third\n") < shown.index("canary 7 beside 6")
     assert "all pages\t30\t4\t" in shown
