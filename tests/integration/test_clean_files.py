@@ -18,7 +18,7 @@ from tests.unit.streams.offline.test_files import rows
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
 PAGES = 300
-KILLS = 4
+KILLS = 3
 SECONDS = 120
 
 

@@ -107,6 +107,8 @@ async def test_a_row_says_which_record_it_is_and_a_file_which_it_holds(kafka, to
     assert len(files(tmp_path)) > 1
     for file in files(tmp_path):
         held = json.loads(note(file))
+        assert held["options"].keys() == {"command", "topic", "cluster"}
+        assert all(held["options"].values())
         assert held["from"]["offsets"] == ends
         ends = held["to"]["offsets"]
         for row in pq.read_table(file).to_pylist():
