@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -206,15 +205,16 @@ def join(
     for values in (content, *comments):
         if len(values) != len(page):
             return _rejected(f"{len(values)} probabilities for {len(page)} blocks", model)
-    for values in chain(*of_page):
+    kinds = [each for rows in of_page for each in rows]
+    for values in kinds:
         if len(values) != len(PAGE_KINDS):
             return _rejected(f"{len(values)} probabilities for {len(PAGE_KINDS)} kinds of page", model)
-    if not all(map(are_probabilities, (content, *comments, *chain(*of_page)))):
+    if not all(map(are_probabilities, (content, *comments, *kinds))):
         return _rejected("an answer that is no probability", model)
-    if not all(abs(float(values.sum()) - 1) <= _MAX_FROM_ONE for values in chain(*of_page)):
+    if not all(abs(sum(values.tolist()) - 1) <= _MAX_FROM_ONE for values in kinds):
         return _rejected("probabilities of kinds of page whose sum is not 1", model)
-    weights = [len(content_of_window) for content_of_window, *_ in answers]
-    return Prediction(content, model, labeler, *comments, *(_mean(rows, weights) for rows in of_page))
+    of_all = [_mean(kinds, [len(each[0]) for each in answers])] if kinds else []
+    return Prediction(content, model, labeler, *comments, *of_all)
 
 
 def _mean(rows: Sequence[npt.NDArray[np.float32]], weights: Sequence[int]) -> npt.NDArray[np.float32]:
