@@ -21,6 +21,21 @@ from tests.integration.worker.conftest import PATIENCE
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 NEWEST_ONLY = "version_policy { latest { num_versions: 1 } }"
+QUICK = """
+from dehusk.streams.rollout import control
+
+control.REPORT_SECONDS = 1.0
+
+from dehusk.streams.worker.rollout import unloading
+
+unloading.QUIET_SECONDS = unloading.RETRY_SECONDS = 3.0
+
+from dehusk.streams.__main__ import main
+
+main()
+"""
+QUICK_WORKER = (sys.executable, "-c", QUICK, "worker")
+"""A worker that reports more often, and so is judged sooner, and has versions unloaded sooner."""
 HOSTS = [f"host-{number}.example" for number in range(30)]
 
 
@@ -47,9 +62,10 @@ class Rollout:
         self.topic = f"{bench.topics.group}-control"
         self.produced: list[bytes] = []
 
-    def worker(self, *options: str):
+    def worker(self, *options: str, program: Sequence[str | Path] = (DEHUSK, "worker")):
         labeler = ("--labeler", "triton", "--triton", self.address, "--triton-seconds", "5")
-        return self.bench.worker(*labeler, "--control-topic", self.topic, *options)
+        followed = (*labeler, "--control-topic", self.topic)
+        return self.bench.worker(*followed, *options, program=program)
 
     async def run(self, name: str, *words: str, status: int = 0) -> str:
         """Return the output of a command."""
@@ -144,7 +160,7 @@ async def test_a_version_is_tried_on_some_sites_then_serves_all_and_goes_at_once
 
 async def test_workers_promote_a_version_in_steps_that_can_be_paused(rollout) -> None:
     bench = rollout.bench
-    workers = [rollout.worker() for _ in range(2)]
+    workers = [rollout.worker(program=QUICK_WORKER) for _ in range(2)]
     for worker in workers:
         await bench.until(worker.has_partitions)
     await rollout.move("promote", "dehusk/7")
@@ -332,7 +348,7 @@ async def _comparison(rollout: Rollout, beyond: int = 0) -> dict:
 
 
 async def test_what_a_worker_saw_that_stops_during_a_trial_stays_counted(rollout) -> None:
-    bench, worker = rollout.bench, rollout.worker()
+    bench, worker = rollout.bench, rollout.worker(program=QUICK_WORKER)
     await bench.until(worker.has_partitions)
     await rollout.move("promote", "dehusk/7")
     await rollout.move("shadow", "dehusk/8", "--share", "1")
@@ -344,7 +360,7 @@ async def test_what_a_worker_saw_that_stops_during_a_trial_stays_counted(rollout
     assert status["workers"] == []
     assert status["comparison"]["pages"] >= seen
     assert status["figures"]["7"]["pages"] >= len(rollout.produced)
-    seen, other = status["comparison"]["pages"], rollout.worker()
+    seen, other = status["comparison"]["pages"], rollout.worker(program=QUICK_WORKER)
     await bench.until(other.has_partitions)
     await rollout.produce("second", pages=1)
     await bench.until_done()
