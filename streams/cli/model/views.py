@@ -204,7 +204,11 @@ def print_shown(
             tensors = {"inputs": header.inputs, "outputs": header.outputs}
     if as_json:
         of_triton = {**asdict(statistics), "batch_size": statistics.batch_size} if statistics else None
-        more = {"tensors": tensors, "golden_pages": golden, "statistics": of_triton, "card": card}
+        named = {
+            does: [{"name": each.name, "data_type": each.data_type} for each in declared]
+            for does, declared in tensors.items()
+        }
+        more = {"tensors": named, "golden_pages": golden, "statistics": of_triton, "card": card}
         if observations:
             seen = {**observations_object(observations), "ended": ended_objects(observations)}
             more |= {"rollout": {"state": observations.state, **seen}}
