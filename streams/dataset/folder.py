@@ -27,6 +27,7 @@ from dehusk.streams.wording import pluralize
 
 _LOCK = ".lock"
 _UNFINISHED = ".unfinished"
+_ANOTHER = "name an empty folder"
 _PART = re.compile(r"part-(\d{5,})(\..+)")
 
 Position = Mapping[str, Any]
@@ -225,9 +226,6 @@ class DocumentFolder:
                 f"{error}; files that are complete stay, and --resume goes on"
             ) from error
         self._is_writing = False
-
-
-_ANOTHER = "name an empty folder"
 
 
 def _unfinished(path: Path) -> Path:

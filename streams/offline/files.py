@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dehusk.schemas.outcomes import Broken, Skipped
 from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
 from dehusk.streams.files.position import BEGINNING, Place
@@ -67,14 +66,10 @@ class CleanedFiles:
         if isinstance(result, WrittenDocument):
             document: CleanedDocument = pickle.loads(result.value)  # noqa: S301 a process of the pool pickled it
             return Row(document.id or document.url, document.url, document, place=place)
-        return Row(page.id or page.url, page.url, error=_error(result), place=place)
+        return Row(page.id or page.url, page.url, error=str(result), place=place)
 
     def _position(self) -> Position:
         return {"file": self._place.file, "item": self._place.item, "name": self._place.name}
-
-
-def _error(result: Skipped | Broken) -> str:
-    return str(result)
 
 
 def described(settings: WorkerSettings, paths: Sequence[Path], others: Mapping[str, str]) -> dict[str, str]:

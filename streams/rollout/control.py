@@ -10,7 +10,7 @@ one. Older versions read the states alone.
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Container, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +24,7 @@ from dehusk.schemas.rollout import Claim, Rollout, Scope
 from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.producer import Outgoing, send, send_together
 from dehusk.streams.kafka.reader import read
+from dehusk.streams.models.store import Guard, unguarded
 from dehusk.streams.rollout.evidence import counting, ended_trials
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
@@ -250,14 +251,12 @@ async def change_state(
     state: Rollout,
     own: WorkerReport | None = None,
     *,
-    guard: Callable[[], None] = lambda: None,
+    guard: Guard = unguarded,
 ) -> None:
     """Write a state of the next revision, if the state it was made from is still the current one.
 
     What workers have seen of the trials that it ends is written with it; `own` is what the worker has seen
-    that writes it.
-
-    Nothing is written if the guard raises an error.
+    that writes it. Nothing is written if the guard raises an error.
 
     The topic is read again afterwards, to see which change counts. One that came second is taken away, and
     the current state is written once more, as compaction would leave older versions the other one.

@@ -190,8 +190,7 @@ async def _serve_again(
     model, taken_back = options.scope.model, situation.taken_back
     try:
         if await server.ready(model) != before:
-            named = [version for version in before if version not in taken_back]
-            named = named or before
+            named = [version for version in before if version not in taken_back] or before
             await serve(server, options.repository, model, named, beside=taken_back, guard=guard)
     except DehuskError as error:
         print_warnings([f"{error}; Triton may serve more versions than before"])
