@@ -12,9 +12,10 @@ import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import NoReturn
 
+from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.errors import UnreadableBatch
 
 STOPPED = 0
@@ -127,9 +128,9 @@ async def running(*loops: Loop) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks, timeout=_END_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await cancel(tasks)
 
 
 def _fail_on_error(task: asyncio.Task[None]) -> None:

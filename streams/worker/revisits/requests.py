@@ -14,6 +14,7 @@ from aiokafka.errors import IllegalStateError, KafkaError
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.availability import Dependency, insist
+from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.client import METADATA_SECONDS, client_options
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.sites.revisits import FirstPage
@@ -129,9 +130,7 @@ class Requests:
                 handling.result()
             return handling.done()
         finally:
-            for task in (handling, losing):
-                task.cancel()
-            await asyncio.wait({handling, losing})
+            await cancel([handling, losing])
 
     async def release(self) -> None:
         """Wait until no request is being handled; after the time limit, give up those that are."""

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependency
+from dehusk.streams.cancellation import TaskGroup
 from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import FlowLimits
@@ -148,7 +149,7 @@ class Flow:
         await self._delivery.renew()
         free = asyncio.Semaphore(self._limits.batches)
         batches: asyncio.Queue[_Batch] = asyncio.Queue()
-        async with asyncio.TaskGroup() as tasks:
+        async with TaskGroup() as tasks:
             tasks.create_task(self._finish_in_order(batches, free))
             tasks.create_task(self._retry_lane(self._set_aside.postponed, alone=False))
             tasks.create_task(self._retry_lane(self._set_aside.oversized, alone=True))
@@ -160,7 +161,7 @@ class Flow:
                 self._unacknowledged.add(arrivals)
                 batches.put_nowait(self._begin(arrivals, tasks))
 
-    def _begin(self, arrivals: list[Arrival], tasks: asyncio.TaskGroup) -> _Batch:
+    def _begin(self, arrivals: list[Arrival], tasks: TaskGroup) -> _Batch:
         cleaning = tasks.create_task(self._clean(arrivals))
         batch = _Batch(arrivals, cleaning, time.monotonic())
         self._in_flight.append(batch)

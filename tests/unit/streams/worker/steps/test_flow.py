@@ -339,6 +339,26 @@ async def test_what_is_given_up_is_never_acknowledged(steps: Steps) -> None:
     assert steps.acknowledged == [4]
 
 
+async def test_what_is_given_up_ends_although_a_library_loses_its_cancellation(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deliver(_batch: Sequence[CleanedMessage]) -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()  # as for a membership that is given up
+
+    with monkeypatch.context() as losing:
+        losing.setattr(steps, "deliver", deliver)
+        await steps.put(0)
+        steps.finish(0)
+        await settle()
+        steps.flow.give_up()
+        await steps.until(lambda: len(steps.flow) == 0)
+    await steps.put(4)
+    steps.finish(4)
+    await steps.until(lambda: steps.acknowledged == [4])
+
+
 async def test_what_is_delivered_in_the_moment_it_is_given_up_is_acknowledged(
     steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
