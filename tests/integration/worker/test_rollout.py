@@ -13,9 +13,12 @@ import pytest
 from aiohttp import web
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.schemas.rollout import Scope
+from dehusk.schemas.trials import SHADOW, Figures, total_comparison, total_figures
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.folder import free_ports
 from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.rollout.control import Control, ControlTopic, read_control
 from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.integration.worker.conftest import PATIENCE
 
@@ -62,10 +65,14 @@ class Rollout:
         self.topic = f"{bench.topics.group}-control"
         self.produced: list[bytes] = []
 
-    def worker(self, *options: str, program: Sequence[str | Path] = (DEHUSK, "worker")):
+    @property
+    def scope(self) -> Scope:
+        return Scope("dehusk", self.bench.topics.group)
+
+    def worker(self, *options: str):
         labeler = ("--labeler", "triton", "--triton", self.address, "--triton-seconds", "5")
         followed = (*labeler, "--control-topic", self.topic)
-        return self.bench.worker(*followed, *options, program=program)
+        return self.bench.worker(*followed, *options, program=QUICK_WORKER)
 
     async def run(self, name: str, *words: str, status: int = 0) -> str:
         """Return the output of a command."""
@@ -88,6 +95,19 @@ class Rollout:
     async def status(self) -> dict:
         group = ("--group", self.bench.topics.group)
         return orjson.loads(await self.run("status", "dehusk", *group, "--json"))
+
+    async def control(self) -> Control:
+        """Return the records of the control topic."""
+        return await read_control(ControlTopic(self.bench.kafka, self.topic))
+
+    async def until(self, condition: Callable[[Control], bool]) -> Control:
+        """Return the records of the control topic once they meet a condition."""
+        async with asyncio.timeout(2 * PATIENCE):
+            control = await self.control()
+            while not condition(control):
+                await asyncio.sleep(0.5)  # what is asked often slows what is waited for
+                control = await self.control()
+        return control
 
     async def produce(self, folder: str, pages: int = 3, hosts: Sequence[str] = HOSTS) -> None:
         records = [self.page_at(f"https://{host}/{folder}/{n}", n) for n in range(pages) for host in hosts]
@@ -160,19 +180,19 @@ async def test_a_version_is_tried_on_some_sites_then_serves_all_and_goes_at_once
 
 async def test_workers_promote_a_version_in_steps_that_can_be_paused(rollout) -> None:
     bench = rollout.bench
-    workers = [rollout.worker(program=QUICK_WORKER) for _ in range(2)]
+    workers = [rollout.worker() for _ in range(2)]
     for worker in workers:
         await bench.until(worker.has_partitions)
     await rollout.move("promote", "dehusk/7")
     steps = ("--steps", "30%,60%", "--hold", "1s", "--limit", "least-pages=10", "--limit", "least-calls=2")
     await rollout.move("promote", "dehusk/8", *steps, "--limit", "most-latency=1e9")
     await rollout.move("pause", "dehusk")
-    await _cleaned_until(rollout, lambda status: status["figures"].get("8", {}).get("pages", 0) >= 10)
+    await _cleaned_until(rollout, lambda control: _pages_of("8", rollout, control) >= 10)
     status = await rollout.status()
     assert (status["state"]["canary"]["share"], status["next_step"]) == (0.3, "paused")
     await rollout.move("resume", "dehusk")
     workers[0].kill()
-    await _cleaned_until(rollout, lambda status: status["state"]["serving"] == "8")
+    await _cleaned_until(rollout, lambda control: control.states[rollout.scope].serving == "8")
     history = await rollout.run("history", "dehusk", "--group", bench.topics.group, "--json")
     changes = orjson.loads(history)["changes"]
     assert [each["revision"] for each in changes] == [1, 2, 3, 4, 5, 6]
@@ -196,15 +216,18 @@ async def test_steps_that_wait_for_pages_in_vain_are_paused_and_this_is_told(rol
     assert "waits for 200 compared pages and 200 timed calls: 0 and 0" in event["reason"]
 
 
-async def _cleaned_until(rollout: Rollout, condition: Callable[[dict], bool]) -> None:
-    """Have workers clean pages until the status meets a condition."""
+async def _cleaned_until(rollout: Rollout, condition: Callable[[Control], bool]) -> None:
+    """Have workers clean pages until the control topic meets a condition."""
     deadline = time.monotonic() + 2 * PATIENCE
-    folder = 0
-    while not condition(await rollout.status()):
+    while not condition(await rollout.control()):
         assert time.monotonic() < deadline, (await rollout.status(), rollout.bench.logs())
-        await rollout.produce(f"{len(rollout.produced)}-{folder}", pages=1)
-        folder += 1
+        await rollout.produce(str(len(rollout.produced)), pages=1)
         await rollout.bench.until_done()
+
+
+def _pages_of(version: str, rollout: Rollout, control: Control) -> int:
+    """Return the number of pages that workers report of a version."""
+    return total_figures(control.evidence(rollout.scope)).get(version, Figures()).pages
 
 
 async def test_a_version_that_is_not_served_is_refused_and_pages_go_on(rollout) -> None:
@@ -340,15 +363,14 @@ async def test_a_shadow_is_compared_and_nothing_of_it_is_published(proxied) -> N
 
 async def _comparison(rollout: Rollout, beyond: int = 0) -> dict:
     """Return the state of the shadow, once its worker reports more than so many pages."""
-    while True:
-        compared = (await rollout.status())["comparison"]
-        if compared and compared["shadow"]["pages"] > beyond:
-            return compared
-        await asyncio.sleep(1)
+    await rollout.until(
+        lambda control: total_comparison(control.evidence(rollout.scope), SHADOW).shadow.pages > beyond
+    )
+    return (await rollout.status())["comparison"]
 
 
 async def test_what_a_worker_saw_that_stops_during_a_trial_stays_counted(rollout) -> None:
-    bench, worker = rollout.bench, rollout.worker(program=QUICK_WORKER)
+    bench, worker = rollout.bench, rollout.worker()
     await bench.until(worker.has_partitions)
     await rollout.move("promote", "dehusk/7")
     await rollout.move("shadow", "dehusk/8", "--share", "1")
@@ -360,7 +382,7 @@ async def test_what_a_worker_saw_that_stops_during_a_trial_stays_counted(rollout
     assert status["workers"] == []
     assert status["comparison"]["pages"] >= seen
     assert status["figures"]["7"]["pages"] >= len(rollout.produced)
-    seen, other = status["comparison"]["pages"], rollout.worker(program=QUICK_WORKER)
+    seen, other = status["comparison"]["pages"], rollout.worker()
     await bench.until(other.has_partitions)
     await rollout.produce("second", pages=1)
     await bench.until_done()

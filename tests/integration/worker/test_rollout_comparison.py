@@ -1,7 +1,6 @@
 """Versions on trial beside the trusted one, also on a busy machine, on the real Kafka and Triton."""
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -9,26 +8,26 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import count, takewhile
 
-import orjson
 import pytest
 
 from benchmarks.versions import MODEL, OTHER, SERVED, SLOW, USUAL, write_repository
 from dehusk.inference.labelers.repository import CONFIG_FILE
 from dehusk.inference.labelers.version_policy import with_versions
+from dehusk.schemas.trials import CANARY, SHADOW, Comparison, EndedTrial, total_comparison
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
 from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.rollout.control import Control
 from dehusk.streams.sources.source import Record
-from tests.integration.worker.conftest import in_letters
+from tests.integration.worker.conftest import PATIENCE, in_letters
 from tests.integration.worker.test_rollout import HOSTS, Rollout
 
 COPY = "12"
 """Version that is an identical copy of the usual one."""
 CALLS = 60
 """Pairs of calls that are enough for a verdict on times: less than by default, so less is needed to err."""
-RATE = 20.0
+RATE = 10.0
 """Pages a second."""
-PATIENCE = 480.0
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +45,11 @@ def triton(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """A process that computes without end for each processor."""
-    command = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    """A process that computes without end, beside a worker and Triton, which keep two processors busy."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     yield
-    for each in processes:
-        each.kill()
-        each.wait()
+    process.kill()
+    process.wait()
 
 
 class Trial(Rollout):
@@ -66,25 +63,22 @@ class Trial(Rollout):
         await self.move("promote", f"dehusk/{USUAL}", "--limit", "probation-seconds=0")
         await self.move(*command)
 
-    async def shown(self, version: str) -> dict:
-        """Return what is shown of a version."""
-        place = ("--triton", self.address, "--group", self.bench.topics.group, "--json")
-        return orjson.loads(await self.run("show", f"dehusk/{version}", *place))["rollout"]
-
-    async def until_taken_back(self, version: str) -> dict:
+    async def until_taken_back(self) -> EndedTrial:
         """Produce pages until a version is taken back; return what was seen of its trial."""
-        async with self.producing(), asyncio.timeout(PATIENCE):
-            while True:
-                if ended := (await self.shown(version))["ended"]:
-                    return ended[0]
+        async with self.producing():
+            control = await self.until(lambda control: control.ended(self.scope))
+        return control.ended(self.scope)[0]
 
-    async def until_compared(self, version: str, calls: int) -> dict:
+    async def until_compared(self, calls: int) -> Comparison:
         """Produce pages until so many calls of a shadow are timed; return its comparison."""
-        async with self.producing(), asyncio.timeout(PATIENCE):
-            while True:
-                seen = (await self.shown(version))["comparison"]
-                if seen is not None and seen["timed_calls"] >= calls:
-                    return seen
+        async with self.producing():
+            control = await self.until(lambda control: self._is_over(control, calls))
+        return total_comparison(control.evidence(self.scope), SHADOW)
+
+    def _is_over(self, control: Control, calls: int) -> bool:
+        """Return True if so many calls of a shadow are timed, or there is none any more."""
+        compared = total_comparison(control.evidence(self.scope), SHADOW)
+        return compared.calls >= calls or control.states[self.scope].shadow is None
 
     @asynccontextmanager
     async def producing(self) -> AsyncIterator[None]:
@@ -96,7 +90,7 @@ class Trial(Rollout):
         finally:
             ended.set()
             await producing
-        await self.bench.until_done(PATIENCE)
+        await self.bench.until_done(2 * PATIENCE)
 
     async def _produce(self, ended: asyncio.Event) -> None:
         async with create_producer(self.bench.kafka) as producer:
@@ -128,30 +122,30 @@ def page_with_much_around(url: str, number: int) -> Record:
 @pytest.mark.usefixtures("busy")
 async def test_a_shadow_of_an_identical_copy_stays_on_a_busy_machine(trial: Trial) -> None:
     await trial.begin("shadow", f"dehusk/{COPY}", "--share", "1", "--limit", f"least-calls={CALLS}")
-    seen = await trial.until_compared(COPY, calls=CALLS + CALLS // 5)
-    state = (await trial.status())["state"]
-    assert (state["shadow"]["version"], state["serving"]) == (COPY, USUAL), state["change"]
-    assert (seen["differing"], seen["f1"], seen["added_words"], seen["removed_words"]) == (0, 1.0, 0, 0)
+    seen = await trial.until_compared(CALLS + CALLS // 5)
+    state = (await trial.control()).states[trial.scope]
+    assert state.shadow is not None, state.change
+    assert (state.shadow.version, state.serving) == (COPY, USUAL), state.change
+    assert (seen.differing, seen.f1, seen.added_words, seen.removed_words) == (0, 1.0, 0, 0)
     await trial.check_nothing_is_lost()
 
 
 async def test_a_slow_shadow_is_taken_back_and_called_slow(trial: Trial) -> None:
-    await trial.begin("shadow", f"dehusk/{SLOW}", "--share", "1", "--limit", "least-calls=20")
-    ended = await trial.until_taken_back(SLOW)
-    assert ended["change"]["reason"].startswith(f"version {SLOW} taken back, latency: ")
-    assert (ended["trial"], ended["version"], ended["trusted"]) == ("shadow", SLOW, USUAL)
-    assert (ended["comparison"]["differing"], ended["figures"]["errors"]) == (0, 0)
-    assert ended["comparison"]["timed_calls"] >= 20
+    await trial.begin("shadow", f"dehusk/{SLOW}", "--share", "1", "--limit", "least-calls=10")
+    ended = await trial.until_taken_back()
+    assert ended.change.reason.startswith(f"version {SLOW} taken back, latency: ")
+    assert (ended.trial, ended.version, ended.trusted) == (SHADOW, SLOW, USUAL)
+    assert (ended.comparison.differing, ended.figures.errors) == (0, 0)
+    assert ended.comparison.calls >= 10
     await trial.check_nothing_is_lost()
 
 
 async def test_a_canary_that_keeps_everything_is_taken_back_by_what_the_group_has_seen(trial: Trial) -> None:
     command = ("canary", f"dehusk/{OTHER}", "--share", "0.3", "--limit", "least-pages=40")
     await trial.begin(*command, workers=2)
-    ended = await trial.until_taken_back(OTHER)
-    assert ended["change"]["reason"].startswith(f"version {OTHER} taken back, kept-text: ")
-    assert (ended["trial"], ended["trusted"]) == ("canary", USUAL)
-    compared = ended["comparison"]
-    assert compared["pages"] >= 40
-    assert compared["added_words"] > 0 == compared["removed_words"]
+    ended = await trial.until_taken_back()
+    assert ended.change.reason.startswith(f"version {OTHER} taken back, kept-text: ")
+    assert (ended.trial, ended.trusted) == (CANARY, USUAL)
+    assert ended.comparison.pages >= 40
+    assert ended.comparison.added_words > 0 == ended.comparison.removed_words
     await trial.check_nothing_is_lost()

@@ -9,11 +9,10 @@ import pytest
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model, served, trusted, versions
 from dehusk.inference.labelers.triton import FOLLOW_SECONDS
-from dehusk.schemas.rollout import Scope
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.rollout.control import ControlTopic, change_state, read_control
+from dehusk.streams.rollout.control import ControlTopic, change_state
 from dehusk.streams.rollout.transitions import without_version
 from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
@@ -165,8 +164,8 @@ async def test_a_version_that_was_taken_back_is_trusted_no_more_after_a_restart_
     await flow.bench.until(worker.has_partitions)
     await flow.add("8")
     await flow.change("promote", "dehusk/8")
-    topic, scope = ControlTopic(flow.bench.kafka, flow.topic), Scope("dehusk", flow.bench.topics.group)
-    promoted = (await read_control(topic)).states[scope]
+    topic, scope = ControlTopic(flow.bench.kafka, flow.topic), flow.scope
+    promoted = (await flow.control()).states[scope]
     back = without_version(promoted, "8", "another worker", "version 8 taken back, latency")
     assert back is not None
     await change_state(topic, scope, back)
