@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from dehusk.inference.encoding.boilerpipe import boilerpipe_shares
 from dehusk.inference.encoding.declutter import declutter_shares
-from dehusk.inference.encoding.link_lists import link_lists
 from dehusk.inference.encoding.web2text.encoding import encode_web2text
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.metadata.titles import title_keys
@@ -23,6 +22,7 @@ from dehusk.inference.native.hashing import (
     hash_words,
     structures,
 )
+from dehusk.inference.native.link_lists import link_lists
 from dehusk.inference.native.repeats import find_repeats, redundant
 from dehusk.inference.native.scale import columns_of
 from dehusk.inference.native.texts import describe_texts, link_densities

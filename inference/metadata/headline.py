@@ -106,12 +106,12 @@ def headline_block(page: ShownPage, url: str) -> int | None:
         return min(main, key=lambda block: (page.hidden[block], block))
     title = page.title.casefold()
     words = set(_WORDS.findall(title))
-    headings = [block for block, path in enumerate(page.paths) if _HEADING.search(path)]
+    headings = [block for block, path in enumerate(page.paths) if "/h" in path and _HEADING.search(path)]
     best = max(headings, key=lambda block: (_shared(page.texts[block], words), -block), default=None)
     if best is not None and _shared(page.texts[best], words) >= _MIN_WORDS:
         return best
-    texts = enumerate(page.texts)
-    in_title = (at for at, text in texts if _MIN_TEXT <= len(text) <= _MAX_TEXT and text.casefold() in title)
+    longest, texts = min(_MAX_TEXT, len(title)), enumerate(page.texts)
+    in_title = (at for at, text in texts if _MIN_TEXT <= len(text) <= longest and text.casefold() in title)
     first = (block for block in headings if "/h1" in page.paths[block] and not page.hidden[block])
     return next(in_title, next(first, None))
 

@@ -22,6 +22,7 @@ from dehusk.inference.metadata.dates import (
     read_date,
 )
 from dehusk.inference.metadata.labels import DateLabel, label_in
+from dehusk.inference.native.dates import texts_with_dates
 from dehusk.schemas.pages import HeadlineSources
 
 _BEFORE, _AFTER = 14, 60
@@ -53,7 +54,6 @@ _BESIDE = 3
 _NOT_OURS = ("/nav/", "/blockquote/", "/figcaption/", "/pre/")
 """Elements whose dates are not the page's."""
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
-_YEAR = re.compile(r"\d{4}|年")
 
 _META = frozenset(
     crc32(b"c:" + word)
@@ -230,24 +230,42 @@ def _dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[_Dated
     start = 0 if head is None else max(0, head - _BEFORE)
     stop = _WITHOUT_HEADLINE if head is None else head + _AFTER
     times = [each for each in hints.times if 0 < len(each[0]) <= _MAX_TIME_TEXT][:_MAX_TIMES]
+    places = texts_with_dates(blocks.texts, start, stop + _FAR, _LONGEST)
+    if times:
+        places = sorted({*places, *_places_of(times, blocks.texts, start, stop)})
     dated: list[_Dated] = []
-    prose = 0
-    for at in range(start, min(len(blocks.texts), stop + _FAR)):
-        text = blocks.texts[at]
-        if len(text) > _PROSE and at > (head or 0) and blocks.linked[at] * 2 < len(text):
-            prose += len(text)
-        if at == head or len(text) > _LONGEST or (blocks.hidden[at] and blocks.drop_hidden):
+    prose, after = 0, start
+    for at in places:
+        if at == head or (blocks.hidden[at] and blocks.drop_hidden):
             continue
-        mentions = _mentions_in(text, hints) if _may_have_year(text) else []
+        text = blocks.texts[at]
+        mentions = _mentions_in(text, hints)
         if at >= stop:
             mentions = mentions if _tells_publication(text, mentions) else []
         elif times:
             mentions = _with_times(text, mentions, times, hints)
         if mentions and not any(tag in f"{blocks.paths[at]}/" for tag in _NOT_OURS):
+            prose += _prose_between(blocks, max(after, (head or 0) + 1), at + 1)
+            after = at + 1
             dated.append(_Dated(at, mentions, prose))
             if len(dated) == _MAX_DATED:
                 break
     return dated
+
+
+def _places_of(
+    times: Sequence[tuple[str, str]], texts: Sequence[str], start: int, stop: int
+) -> Iterator[int]:
+    """Yield the blocks from `start` up to `stop` that are not too long and hold the text of a `<time>`."""
+    for at, text in enumerate(texts[start:stop], start):
+        if len(text) <= _LONGEST and any(shown in text for shown, _ in times):
+            yield at
+
+
+def _prose_between(blocks: Blocks, first: int, end: int) -> int:
+    """Return the characters of the blocks of prose from `first` up to `end`."""
+    lengths = ((len(blocks.texts[at]), blocks.linked[at]) for at in range(first, end))
+    return sum(length for length, linked in lengths if length > _PROSE and linked * 2 < length)
 
 
 def _tells_publication(text: str, mentions: Sequence[DateMention]) -> bool:
@@ -284,11 +302,6 @@ def _with_times(
             apart = [each for each in mentions if each.end <= start or each.start >= end]
             mentions = sorted([*apart, DateMention(day, start, end)], key=lambda each: each.start)
     return mentions
-
-
-def _may_have_year(text: str) -> bool:
-    """Return True where a year may be in a text; faster than to look for it."""
-    return ("20" in text or "19" in text) if text.isascii() else _YEAR.search(text) is not None
 
 
 def _place(block: _Dated, head: int | None) -> Iterator[str]:

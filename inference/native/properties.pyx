@@ -2,6 +2,7 @@
 """Properties of a page that are marked for machines in its tree: the input of `dehusk.inference.metadata.reading`."""
 
 from libc.stdint cimport uintptr_t
+from libc.string cimport memcmp
 
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.buffer cimport Buffer, append, free
@@ -97,9 +98,7 @@ cdef class Properties:
 
     cdef int _add_byline(self, Element *element, String classes) except -1:
         """Record the text of an element whose class marks an author's name."""
-        if not classes.length:
-            return 0
-        if _contains(classes, b"byline", 6) or _contains(classes, b"author", 6):
+        if _speaks_of_author(classes):
             self.bylines.append(self._text_in(&element.node))
         return 0
 
@@ -217,6 +216,17 @@ cdef bint _is_telling(String rel, bint is_anchor) noexcept:
     if is_anchor:
         return _contains(rel, b"author", 6) or _contains(rel, b"license", 7) or _contains(rel, b"tag", 3)
     return rel.length > 0 and not (spells(rel, b"stylesheet") or spells(rel, b"preload") or spells(rel, b"icon"))
+
+
+cdef bint _speaks_of_author(String classes) noexcept:
+    """Return True for classes with `byline` or `author` in them; faster than to look for each."""
+    cdef const unsigned char *at = classes.data
+    cdef Py_ssize_t left
+    for left in range(<Py_ssize_t> classes.length, 5, -1):
+        if (at[0] == c"b" and not memcmp(at, b"byline", 6)) or (at[0] == c"a" and not memcmp(at, b"author", 6)):
+            return True
+        at += 1
+    return False
 
 
 cdef inline bint _contains(String value, const char *wanted, size_t length) noexcept:

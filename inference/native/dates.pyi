@@ -1,0 +1,3 @@
+from collections.abc import Sequence
+
+def texts_with_dates(texts: Sequence[str], first: int, end: int, longest: int) -> list[int]: ...
