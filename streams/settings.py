@@ -13,9 +13,22 @@ SUGGESTED_PARTITIONS = 8
 _PATIENCE = 6
 """Factor by which a busy machine may stretch the CPU time of a page."""
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM"]
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 """Kafka's codecs, by which a producer compresses batches of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthSettings:
+    """The server that gives tokens for OAUTHBEARER, by OpenID Connect's client credentials."""
+
+    token_url: str
+    scope: str | None = None
+    audience: str | None = None
+    ca_file: Path | None = None
+    """PEM file of the authorities that signed the server's certificate; None for the system's."""
+    extensions: tuple[tuple[str, str], ...] = ()
+    """SASL extensions, which brokers are sent beside each token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +38,25 @@ class KafkaSecurity:
     protocol: SecurityProtocol = "PLAINTEXT"
     sasl_mechanism: SaslMechanism | None = None
     username: str | None = None
+    """Name of the user; with OAUTHBEARER, the client's id at the server of tokens."""
     password: str | None = field(default=None, repr=False)
+    """Password of the user, or secret of that client."""
     ca_file: Path | None = None
     """PEM file of the authorities that signed the brokers' certificates; None for the system's."""
     certificate_file: Path | None = None
     """PEM file of the client's certificate, if brokers ask for one."""
     key_file: Path | None = None
+    oauth: OAuthSettings | None = None
+    """Server of tokens, with OAUTHBEARER."""
+    kerberos_service: str = "kafka"
+    """First part of the brokers' Kerberos principals, with GSSAPI."""
+    aws_region: str | None = None
+    """AWS region of the cluster, with AWS_MSK_IAM."""
+
+    @property
+    def broker_mechanism(self) -> str | None:
+        """SASL mechanism as brokers know it: tokens of AWS are sent as those of OAuth."""
+        return "OAUTHBEARER" if self.sasl_mechanism == "AWS_MSK_IAM" else self.sasl_mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +66,8 @@ class KafkaSettings:
     brokers: str = "localhost:9092"
     """Bootstrap servers, `host:port`, comma-separated."""
     security: KafkaSecurity = KafkaSecurity()
+    rack: str | None = None
+    """Rack of this machine, whose replicas are read where brokers choose them so; None for the leaders."""
 
 
 REVISIT_TOPIC = "dehusk-revisits"

@@ -55,6 +55,8 @@ class WorkerSettings:
     delivery: Guarantee = Guarantee.AT_LEAST_ONCE
     session_seconds: float = 15.0
     """Time that Kafka waits for a worker that died before others take its partitions."""
+    group_instance: str | None = None
+    """Name by which Kafka knows this worker again after a restart; None for one that leaves the group."""
     source: str = "auto"
     """Crawler format of the input topic, a name in `dehusk.streams.sources.registry`."""
     source_settings: SourceSettings = field(default_factory=SourceSettings)

@@ -199,6 +199,12 @@ def _monitoring(
     help="Session timeout, after which Kafka gives the pages of a worker that died to others; within the "
     "brokers' group.min.session.timeout.ms and group.max.session.timeout.ms.",
 )
+@click.option(
+    "--group-instance",
+    metavar="NAME",
+    help="Make this worker a static member of the group, by a name that no other worker has: it keeps its "
+    "partitions while it is restarted within --session-seconds. None by default.",
+)
 @seconds_option(
     "--grace-seconds",
     least=1.0,

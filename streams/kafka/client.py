@@ -17,6 +17,7 @@ from dehusk.streams.kafka.connection_errors import connection_errors
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import InputTopics, input_topics
 from dehusk.streams.kafka.rights import Operation, Right, connecting_options, missing_rights, refusal
+from dehusk.streams.kafka.tokens import require_kerberos, token_provider
 from dehusk.streams.settings import (
     AUDIT_TOPIC,
     CONTROL_TOPIC,
@@ -24,6 +25,7 @@ from dehusk.streams.settings import (
     MONITORING_TOPIC,
     REVISIT_TOPIC,
     SUGGESTED_PARTITIONS,
+    KafkaSecurity,
     KafkaSettings,
     TopicSettings,
 )
@@ -77,7 +79,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
     """Return the keyword arguments of aiokafka's clients.
 
     Raises:
-        ConfigurationError: a certificate or key cannot be read.
+        ConfigurationError: a certificate or key cannot be read, or a package that the login needs is missing.
     """
     security = settings.security
     options: dict[str, Any] = {
@@ -87,9 +89,30 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
     if security.protocol.endswith("SSL"):
         options["ssl_context"] = ssl_context(settings)
     if security.protocol.startswith("SASL"):
-        options["sasl_mechanism"] = security.sasl_mechanism
-        options["sasl_plain_username"] = security.username
-        options["sasl_plain_password"] = security.password
+        options |= _login(security)
+    return options
+
+
+def consumer_options(settings: KafkaSettings) -> dict[str, Any]:
+    """Return those of aiokafka's consumers, which read from the replicas of their own rack.
+
+    Raises:
+        ConfigurationError: as `client_options`.
+    """
+    return client_options(settings) | {"client_rack": settings.rack}
+
+
+def _login(security: KafkaSecurity) -> dict[str, Any]:
+    options: dict[str, Any] = {"sasl_mechanism": security.broker_mechanism}
+    match security.broker_mechanism:
+        case "OAUTHBEARER":
+            options["sasl_oauth_token_provider"] = token_provider(security)
+        case "GSSAPI":
+            require_kerberos()
+            options["sasl_kerberos_service_name"] = security.kerberos_service
+        case _:
+            options["sasl_plain_username"] = security.username
+            options["sasl_plain_password"] = security.password
     return options
 
 

@@ -21,6 +21,8 @@ _CLIENT_LOG = logging.getLogger("aiokafka")
 """Logger of aiokafka.client, and of no other module of aiokafka."""
 _NO_AUTHORITY = ("self-signed certificate", "unable to get")
 """Begins of OpenSSL's words for a certificate of an authority that is not trusted."""
+_NO_CERTIFICATE = ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_BAD_CERTIFICATE")
+"""OpenSSL's names of the alerts by which a server misses the client's certificate."""
 _SECONDS = 3.0
 _PORT = 9092
 
@@ -97,31 +99,44 @@ async def _describe_listener(settings: KafkaSettings, tls: ssl.SSLContext | None
         settings: the cluster that cannot be reached.
         tls: context of the settings' TLS, if they have one.
     """
-    host, _, port = settings.brokers.split(",")[0].strip().rpartition(":")
-    address = (host.strip("[]"), int(port)) if host else (port, _PORT)
-    protocol, mechanism = settings.security.protocol, settings.security.sasl_mechanism
     try:
         async with asyncio.timeout(_SECONDS):
-            if tls is None and await _speaks_tls(*address):
-                with_tls = "SASL_SSL" if protocol.startswith("SASL") else "SSL, or SASL_SSL with a user"
-                return f"its listener speaks TLS: give --security-protocol {with_tls}"
-            if tls is not None and (open_to := await _mechanisms_without_tls(*address)) is not None:
-                without_tls = "SASL_PLAINTEXT, with a user" if open_to else "PLAINTEXT, without a user"
-                return f"its listener has no TLS: give --security-protocol {without_tls}"
-            mechanisms = await _sasl_mechanisms(*address, tls)
-            has_user = protocol.startswith("SASL")
-            if mechanisms and not has_user:
-                asked = "SASL_PLAINTEXT" if tls is None else "SASL_SSL"
-                named = ", ".join(mechanisms)
-                return f"its listener asks for a user ({named}): give --security-protocol {asked}"
-            if has_user and not mechanisms:
-                asked = "PLAINTEXT" if tls is None else "SSL"
-                return f"its listener asks for no user: give --security-protocol {asked}, without one"
-            if has_user and mechanism not in mechanisms:
-                known = " or ".join(mechanisms)
-                return f"its listener does not take {mechanism}: give --sasl-mechanism {known}"
-    except (OSError, EOFError):  # of the network, TLS or the time limit
+            return await _ask_listener(settings, tls)
+    except ssl.SSLError as error:
+        if error.reason in _NO_CERTIFICATE and settings.security.certificate_file is None:
+            return "its listener asks for a certificate: give --tls-certificate-file and --tls-key-file"
+    except (OSError, EOFError):  # of the network or the time limit
         pass
+    return None
+
+
+async def _ask_listener(settings: KafkaSettings, tls: ssl.SSLContext | None) -> str | None:
+    """Tell the same as `_describe_listener`.
+
+    Raises:
+        OSError, EOFError: the broker does not answer, or not by the security of the settings.
+    """
+    host, _, port = settings.brokers.split(",")[0].strip().rpartition(":")
+    address = (host.strip("[]"), int(port)) if host else (port, _PORT)
+    protocol, mechanism = settings.security.protocol, settings.security.broker_mechanism
+    if tls is None and await _speaks_tls(*address):
+        with_tls = "SASL_SSL" if protocol.startswith("SASL") else "SSL, or SASL_SSL with a user"
+        return f"its listener speaks TLS: give --security-protocol {with_tls}"
+    if tls is not None and (open_to := await _mechanisms_without_tls(*address)) is not None:
+        without_tls = "SASL_PLAINTEXT, with a user" if open_to else "PLAINTEXT, without a user"
+        return f"its listener has no TLS: give --security-protocol {without_tls}"
+    mechanisms = await _sasl_mechanisms(*address, tls)
+    has_user = protocol.startswith("SASL")
+    if mechanisms and not has_user:
+        asked = "SASL_PLAINTEXT" if tls is None else "SASL_SSL"
+        named = ", ".join(mechanisms)
+        return f"its listener asks for a user ({named}): give --security-protocol {asked}"
+    if has_user and not mechanisms:
+        asked = "PLAINTEXT" if tls is None else "SSL"
+        return f"its listener asks for no user: give --security-protocol {asked}, without one"
+    if has_user and mechanism not in mechanisms:
+        known = " or ".join(mechanisms)
+        return f"its listener does not take {mechanism}: give --sasl-mechanism {known}"
     return None
 
 

@@ -81,6 +81,10 @@ def kafka_errors(settings: KafkaSettings, operation: Operation = Operation.READ)
             raise ConfigurationError(str(batch)) from error
         if isinstance(error, _UNREADABLE):
             raise ConfigurationError(f"a batch of records cannot be read: {error}") from error
+        if type(error).__module__.startswith("gssapi."):  # which need not be installed
+            raise ConfigurationError(
+                f"Kerberos gives no ticket for Kafka at {settings.brokers}: {error}"
+            ) from error
         if not isinstance(error, errors.KafkaError | OSError):
             raise
         raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error

@@ -15,7 +15,7 @@ from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
-from dehusk.streams.kafka.client import client_options, describe_topics, require_inputs
+from dehusk.streams.kafka.client import consumer_options, describe_topics, require_inputs
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.settings import KIB, MIB, KafkaSettings
@@ -75,7 +75,7 @@ async def _open_consumer(
 ) -> AsyncIterator[AIOKafkaConsumer]:
     """Open a consumer that fetches so many bytes of a partition, and of all partitions, at once."""
     consumer = AIOKafkaConsumer(
-        **client_options(settings),
+        **consumer_options(settings),
         enable_auto_commit=False,
         isolation_level="read_committed",
         max_partition_fetch_bytes=partition_bytes,

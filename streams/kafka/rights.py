@@ -119,6 +119,8 @@ def connecting_options(settings: KafkaSettings) -> str:
 
 def _principal(security: KafkaSecurity) -> str:
     """Return the user as ACLs name it, where brokers do not map names."""
+    if security.broker_mechanism in ("OAUTHBEARER", "GSSAPI"):
+        return f"User:PRINCIPAL-OF-{security.sasl_mechanism}"
     if security.username is not None:
         return f"User:{security.username}"
     if security.certificate_file is not None:

@@ -126,6 +126,8 @@ class KafkaNode(Program):
         return {
             "process.roles": "broker,controller",
             "node.id": self.number,
+            "broker.rack": f"rack-{self.number}",
+            "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
             "controller.quorum.voters": self.voters,
             "controller.listener.names": "CONTROLLER",
             "listeners": f"PLAINTEXT://{LOOPBACK}:{self.port},CONTROLLER://{controller}",

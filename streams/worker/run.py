@@ -239,7 +239,15 @@ def _create_app(
             context.rights.append(right)
 
     on_removed = context.metrics.removed.inc
-    hooks = Hooks(on_revoked, on_assigned, flow.give_up, on_removed, on_refused, settings.is_transactional)
+    hooks = Hooks(
+        on_revoked,
+        on_assigned,
+        flow.give_up,
+        on_removed,
+        on_refused,
+        settings.is_transactional,
+        settings.kafka.rack,
+    )
     return create_app(settings, partitions, flow.intake.put, hooks, context.membership)
 
 

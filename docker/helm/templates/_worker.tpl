@@ -126,6 +126,9 @@ and the variables of `worker.env`. */ -}}
 {{- include "dehusk.variable" (list "SASL_MECHANISM" .mechanism) }}
 {{- include "dehusk.variable" (list "SASL_USERNAME" .username) }}
 {{- include "dehusk.secretVariable" (list "SASL_PASSWORD" .existingSecret .passwordKey) }}
+{{- include "dehusk.variable" (list "SASL_OAUTH_TOKEN_URL" .oauth.tokenUrl) }}
+{{- include "dehusk.variable" (list "SASL_OAUTH_SCOPE" .oauth.scope) }}
+{{- include "dehusk.variable" (list "SASL_OAUTH_AUDIENCE" .oauth.audience) }}
 {{- end }}
 {{- include "dehusk.fileVariables" (list "TLS" .tls "/etc/dehusk/kafka") }}
 {{- end }}

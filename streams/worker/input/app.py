@@ -19,6 +19,7 @@ from mode.utils.queues import ThrowableQueue
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.client import METADATA_SECONDS, ssl_context
 from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.kafka.tokens import token_provider
 from dehusk.streams.settings import MIB, KafkaSettings
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer import Consumer, Transport
@@ -235,6 +236,7 @@ def create_app(
         broker_request_timeout=max(_REQUEST_SECONDS, settings.session_seconds),  # Faust takes no shorter one
         broker_heartbeat_interval=settings.session_seconds / 5,
         broker_rebalance_timeout=REBALANCE_SECONDS,
+        consumer_group_instance_id=settings.group_instance,
         # what is in flight when partitions are taken away or the worker stops is finished and committed
         stream_wait_empty=True,
         broker_commit_interval=_COMMIT_SECONDS,
@@ -327,10 +329,17 @@ def _credentials(kafka: KafkaSettings) -> Credentials | None:
     security = kafka.security
     context = ssl_context(kafka) if security.protocol.endswith("SSL") else None
     if security.protocol.startswith("SASL"):
-        return faust.SASLCredentials(
-            username=security.username,
-            password=security.password,
-            ssl_context=context,
-            mechanism=security.sasl_mechanism,
-        )
+        match security.broker_mechanism:
+            case "OAUTHBEARER":
+                return faust.OAuthCredentials(oauth_cb=token_provider(security), ssl_context=context)
+            case "GSSAPI":
+                service = security.kerberos_service
+                return faust.GSSAPICredentials(kerberos_service_name=service, ssl_context=context)
+            case mechanism:
+                return faust.SASLCredentials(
+                    username=security.username,
+                    password=security.password,
+                    ssl_context=context,
+                    mechanism=mechanism,
+                )
     return faust.SSLCredentials(context) if context is not None else None

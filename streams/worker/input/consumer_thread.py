@@ -46,6 +46,8 @@ class Hooks:
     """Callback for a topic that may not be read, in that thread, too."""
     is_transactional: bool = False
     """True if offsets are committed in the transactions of the results, and not by the consumer."""
+    rack: str | None = None
+    """Rack whose replicas the consumer reads, as in `KafkaSettings`."""
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
@@ -69,8 +71,9 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
 
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
-        # Faust restricts itself to committed records only if it writes in transactions.
+        # Faust restricts itself to committed records only if it writes in transactions, and knows no racks.
         consumer._isolation_level = "read_committed"  # noqa: SLF001 there is no setter
+        consumer._client_rack = self._hooks.rack  # noqa: SLF001 likewise
         return consumer
 
     async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's

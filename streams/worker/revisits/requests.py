@@ -15,7 +15,7 @@ from aiokafka.errors import IllegalStateError, KafkaError
 from dehusk.schemas.documents import Origin
 from dehusk.streams.availability import Dependency, insist
 from dehusk.streams.cancellation import cancel
-from dehusk.streams.kafka.client import METADATA_SECONDS, client_options
+from dehusk.streams.kafka.client import METADATA_SECONDS, consumer_options
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.sites.revisits import FirstPage
 from dehusk.streams.sources.source import Record
@@ -192,8 +192,9 @@ async def open_requests(
         UnavailableError: the brokers do not answer.
     """
     consumer = AIOKafkaConsumer(
-        **client_options(settings.kafka),
+        **consumer_options(settings.kafka),
         group_id=settings.topics.revisit_group,
+        group_instance_id=settings.group_instance,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         isolation_level="read_committed",

@@ -1,12 +1,14 @@
-"""An output topic that has fewer replicas in sync than it asks for."""
+"""Topics of several replicas: too few of them in sync, and those of the reader's own rack."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, consumer_options, create_topics, ensure_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import Guarantee, KafkaSettings, TopicSettings
 
@@ -61,3 +63,18 @@ async def test_too_few_replicas_are_named_and_lose_nothing(bench, site, three, d
     assert set(counts) == {record.key for record in records}
     assert not worker.says("Traceback")
     assert worker.stop() == 0
+
+
+async def test_a_reader_asks_the_replicas_of_its_rack(bench, site) -> None:
+    kafka, topic = replace(bench.kafka, rack="rack-2"), bench.topics.input
+    records = site(40)
+    await bench.produce(records)
+    async with AIOKafkaConsumer(**consumer_options(kafka), auto_offset_reset="earliest") as consumer:
+        partitions = [TopicPartition(topic, number) for number in range(4)]
+        consumer.assign(partitions)
+        found: set[bytes] = set()
+        while len(found) < len(records):
+            fetched = await consumer.getmany(timeout_ms=1000)
+            found |= {record.key for batch in fetched.values() for record in batch}
+        asked = {each: consumer._fetcher._select_read_replica(each) for each in partitions}
+    assert asked == dict.fromkeys(partitions, 2)

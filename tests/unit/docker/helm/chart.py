@@ -30,6 +30,15 @@ SASL: Values = {
     "sasl": {"mechanism": "SCRAM-SHA-512", "username": "crawl", "existingSecret": "kafka-user"},
     "tls": {"existingSecret": "kafka-tls", "certificateKey": "tls.crt", "keyKey": "tls.key"},
 }
+TOKENS: Values = {
+    "securityProtocol": "SASL_SSL",
+    "sasl": {
+        "mechanism": "OAUTHBEARER",
+        "username": "crawl",
+        "existingSecret": "kafka-client",
+        "oauth": {"tokenUrl": "https://login.example/token", "scope": "pages", "audience": "kafka"},
+    },
+}
 TRITON: Values = {"enabled": True, "image": {"repository": "triton", "tag": "24.10-py3"}}
 EVERYTHING: Values = {
     "image": {"repository": "registry.example/dehusk", "tag": "2026-11"},

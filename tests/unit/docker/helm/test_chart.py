@@ -21,6 +21,7 @@ from tests.unit.docker.helm.chart import (
     OLDEST,
     ON_LINUX,
     SETS,
+    TOKENS,
     TRITON,
     Values,
     call,
@@ -218,6 +219,18 @@ def test_keda_has_names_of_its_own_for_mechanisms(mechanism: str, name: str) -> 
     (trigger,) = one(documents(values), "ScaledObject", "crawl-dehusk")["spec"]["triggers"]
     assert trigger["metadata"]["sasl"] == name
     assert "tls" not in trigger["metadata"]
+
+
+def test_keda_has_the_tokens_that_the_worker_has() -> None:
+    found = documents({"kafka": TOKENS, "keda": {"enabled": True}})
+    (trigger,) = one(found, "ScaledObject", "crawl-dehusk")["spec"]["triggers"]
+    assert trigger["metadata"]["sasl"] == "oauthbearer"
+    spec = one(found, "TriggerAuthentication", "crawl-dehusk-kafka")["spec"]
+    assert {each["parameter"]: each["name"] for each in spec["env"]} == {
+        "username": "DEHUSK_SASL_USERNAME",
+        "oauthTokenEndpointUri": "DEHUSK_SASL_OAUTH_TOKEN_URL",
+        "scopes": "DEHUSK_SASL_OAUTH_SCOPE",
+    }
 
 
 def test_keda_reads_the_user_that_the_worker_has() -> None:

@@ -22,6 +22,7 @@ from tests.unit.docker.helm.chart import (
     EVERYTHING,
     ON_LINUX,
     SETS,
+    TOKENS,
     TRITON,
     Document,
     Values,
@@ -144,6 +145,17 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "redis_ca_file": "ca.crt",
         "monitoring_certificate_file": "tls.crt",
         "monitoring_key_file": "tls.key",
+    }
+
+
+def test_the_server_of_tokens_reaches_the_worker(read: Read) -> None:
+    options = read({"kafka": TOKENS})
+    assert {name: options[name] for name in options if name.startswith("sasl_oauth")} == {
+        "sasl_oauth_token_url": "https://login.example/token",
+        "sasl_oauth_scope": "pages",
+        "sasl_oauth_audience": "kafka",
+        "sasl_oauth_ca_file": None,
+        "sasl_oauth_extension": (),
     }
 
 

@@ -1,14 +1,17 @@
 import re
 import ssl
+import sys
 from dataclasses import replace
 
 import pytest
+from aiokafka import conn
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.client import (
     Topic,
     WorkerTopics,
     client_options,
+    consumer_options,
     create_command,
     missing_topics,
     require_inputs,
@@ -65,6 +68,24 @@ def test_sasl_options():
         "sasl_plain_password": "secret",
     }
     assert "secret" not in repr(security)
+
+
+@pytest.mark.parametrize(
+    ("security", "named"),
+    [
+        (KafkaSecurity("SASL_SSL", "GSSAPI"), r"gssapi.*dehusk\[kerberos\]"),
+        (KafkaSecurity("SASL_SSL", "AWS_MSK_IAM", aws_region="eu-west-1"), r"aws-msk-iam.*dehusk\[msk\]"),
+    ],
+)
+def test_a_login_whose_package_is_missing_names_it(monkeypatch, security, named):
+    monkeypatch.setattr(conn, "gssapi", None)
+    monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
+    with pytest.raises(ConfigurationError, match=named):
+        client_options(KafkaSettings(security=security))
+
+
+def test_a_consumer_has_the_rack_of_its_machine():
+    assert consumer_options(KafkaSettings(rack="b"))["client_rack"] == "b"
 
 
 def test_tls_checks_the_brokers_certificate_and_name(certificate):

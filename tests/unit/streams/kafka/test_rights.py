@@ -39,6 +39,8 @@ def test_a_refusal_names_rights_and_the_commands_that_grant_them() -> None:
         (KafkaSecurity(), "User:ANONYMOUS"),
         (KafkaSecurity("SSL"), "User:ANONYMOUS"),
         (KafkaSecurity("SSL", certificate_file=Path("/etc/me.pem")), "User:SUBJECT-OF-me.pem"),
+        (KafkaSecurity("SASL_SSL", "OAUTHBEARER", "id", "secret"), "User:PRINCIPAL-OF-OAUTHBEARER"),
+        (KafkaSecurity("SASL_SSL", "GSSAPI"), "User:PRINCIPAL-OF-GSSAPI"),
         (KafkaSecurity("SASL_PLAINTEXT", "PLAIN", "Me & you", "secret"), "'User:Me & you'"),
     ],
 )

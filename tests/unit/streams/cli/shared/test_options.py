@@ -15,7 +15,7 @@ from dehusk.streams.cli import cli
 from dehusk.streams.cli.shared.options import Option, gathered_options
 from dehusk.streams.cli.shared.page_options import document_options, source_options
 from dehusk.streams.cli.shared.service_options import kafka_options
-from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings
+from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings
 from dehusk.streams.sources.registry import SourceSettings
 
 
@@ -147,6 +147,25 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
         run(command, "--exclude", "div[")
 
 
+SASL = ("--security-protocol", "SASL_SSL", "--sasl-mechanism")
+USER = ("--sasl-username", "me", "--sasl-password", "secret")
+TOKENS = ("--sasl-oauth-token-url", "https://login.example/token")
+REGION = ("--sasl-aws-region", "eu-west-1")
+
+
+def test_logins_without_a_password_become_settings() -> None:
+    more = ("--sasl-oauth-scope", "all", "--sasl-oauth-audience", "bus", "--sasl-oauth-extension", "lc=1=2")
+    oauth = OAuthSettings("https://login.example/token", "all", "bus", None, (("lc", "1=2"),))
+    settings = kafka(*SASL, "OAUTHBEARER", *USER, *TOKENS, *more)
+    assert settings.security == KafkaSecurity("SASL_SSL", "OAUTHBEARER", "me", "secret", oauth=oauth)
+    assert "secret" not in repr(settings)
+    settings = kafka(*SASL, "GSSAPI", "--sasl-kerberos-service", "bus")
+    assert settings.security == KafkaSecurity("SASL_SSL", "GSSAPI", kerberos_service="bus")
+    settings = kafka(*SASL, "AWS_MSK_IAM", *REGION, "--client-rack", "b")
+    assert settings.security == KafkaSecurity("SASL_SSL", "AWS_MSK_IAM", aws_region="eu-west-1")
+    assert (settings.security.broker_mechanism, settings.rack) == ("OAUTHBEARER", "b")
+
+
 def test_by_default_kafka_is_here_and_plain() -> None:
     assert kafka() == KafkaSettings("localhost:9092", KafkaSecurity())
 
@@ -173,6 +192,16 @@ def test_files_of_certificates_are_paths(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--security-protocol", "SASL_SSL"), "needs --sasl-mechanism"),
+        ((*SASL, "PLAIN", "--sasl-username", "me"), "PLAIN needs --sasl-password"),
+        ((*SASL, "OAUTHBEARER", *USER), "OAUTHBEARER needs --sasl-oauth-token-url"),
+        ((*SASL, "SCRAM-SHA-512", *USER, *TOKENS), "SCRAM-SHA-512 goes without --sasl-oauth-token-url"),
+        ((*SASL, "OAUTHBEARER", *USER, "--sasl-oauth-scope", "all"), "need --sasl-oauth-token-url"),
+        ((*SASL, "OAUTHBEARER", *USER, *TOKENS, "--sasl-oauth-extension", "a=\x01"), "is not NAME=VALUE"),
+        ((*SASL, "AWS_MSK_IAM"), "AWS_MSK_IAM needs --sasl-aws-region"),
+        ((*SASL, "AWS_MSK_IAM", *USER, *REGION), "goes without --sasl-username and --sasl-password"),
+        ((*SASL, "AWS_MSK_IAM", *REGION, "--security-protocol", "SASL_PLAINTEXT"), "SASL_SSL"),
+        ((*SASL, "GSSAPI", *USER), "GSSAPI goes without --sasl-username"),
+        (("--sasl-aws-region", "eu-west-1"), "SASL_SSL or SASL_PLAINTEXT"),
         (("--sasl-username", "me"), "SASL_SSL or SASL_PLAINTEXT"),
         (("--tls-ca-file", __file__), "SSL or SASL_SSL"),
         (("--security-protocol", "SSL", "--tls-key-file", __file__), "belong together"),

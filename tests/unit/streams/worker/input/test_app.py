@@ -12,7 +12,8 @@ from faust.types import TP
 from mode import Service
 from mode.utils.queues import FlowControlEvent
 
-from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
+from dehusk.streams.kafka.client import client_options
+from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings, TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, create_app, follow_bounds, lag
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
@@ -69,6 +70,24 @@ async def test_passwords_reach_the_consumer(protocol) -> None:
 
 async def test_tls_alone_reaches_the_consumer() -> None:
     assert app(KafkaSecurity("SSL")).conf.broker_credentials.protocol.value == "SSL"
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+async def test_the_consumer_has_the_tokens_of_all_clients(protocol) -> None:
+    oauth = OAuthSettings("https://login.example/token")
+    security = KafkaSecurity(protocol, "OAUTHBEARER", "crawler", "secret", oauth=oauth)
+    credentials = app(security).conf.broker_credentials
+    assert credentials.protocol.value == protocol
+    assert credentials.mechanism.value == "OAUTHBEARER"
+    assert (
+        credentials.oauth_cb is client_options(KafkaSettings(security=security))["sasl_oauth_token_provider"]
+    )
+
+
+async def test_the_service_of_kerberos_reaches_the_consumer() -> None:
+    security = KafkaSecurity("SASL_SSL", "GSSAPI", kerberos_service="bus")
+    credentials = app(security).conf.broker_credentials
+    assert (credentials.mechanism.value, credentials.kerberos_service_name) == ("GSSAPI", "bus")
 
 
 def test_no_directory_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

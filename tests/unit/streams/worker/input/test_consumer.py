@@ -25,7 +25,7 @@ async def made() -> AsyncIterator[FaustApp]:
         raise AssertionError("nothing is read here")
 
     settings = WorkerSettings(topics=TopicSettings("^crawl-"))
-    app = create_app(settings, 8, put, hooks_of(), Membership(6))
+    app = create_app(settings, 8, put, hooks_of(rack="b"), Membership(6))
     thread = app.consumer._thread
     thread._consumer = thread._create_consumer(thread.thread_loop)
     yield app
@@ -35,6 +35,10 @@ async def made() -> AsyncIterator[FaustApp]:
 
 async def test_only_committed_records_are_read(made: FaustApp) -> None:
     assert made.consumer._thread._consumer._isolation_level == "read_committed"
+
+
+async def test_the_consumer_reads_the_replicas_of_its_rack(made: FaustApp) -> None:
+    assert made.consumer._thread._consumer._client_rack == "b"
 
 
 async def test_partitions_of_any_topic_reach_the_agent(made: FaustApp) -> None:
