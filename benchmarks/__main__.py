@@ -1,12 +1,25 @@
 """`python -m benchmarks`: memory, the steps of a page, then the whole stream, on pages of a file."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from benchmarks import duplicates, headlines, markdown, memory, metadata, pairs, rollout, sites, steps, stream
+from benchmarks import (
+    duplicates,
+    headlines,
+    markdown,
+    memory,
+    metadata,
+    pairs,
+    ratios,
+    rollout,
+    sites,
+    steps,
+    stream,
+)
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.inference.labelers.labeler import LABELERS
 
@@ -40,6 +53,7 @@ class _Options:
     labelers: tuple[str, ...]
     only: str | None
     model: str
+    ratios: Path
 
     def wants(self, *benchmarks: str) -> bool:
         """Return True if one of the benchmarks is to run."""
@@ -80,6 +94,14 @@ class _Options:
     help="Count so many sites of so many pages each, e.g. 1x1000000; several times for several loads.",
 )
 @click.option("--model", default="dehusk", show_default=True, help="The model that labels.")
+@click.option(
+    "--ratios",
+    "ratios_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("build/steps.json"),
+    show_default=True,
+    help="Write the ratios of the steps here; published ones are in benchmarks/published.json.",
+)
 def main(
     *,
     path: Path | None,
@@ -90,17 +112,20 @@ def main(
     only: str | None,
     loads: tuple[sites.Load, ...],
     model: str,
+    ratios_file: Path,
 ) -> None:
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
 
     First what the statistics of made-up sites take of a Redis, and what swaps of versions cost made-up pages;
     then the memory and the patience of a worker that hostile pages come to, amid these pages.
 
+    What the steps take beside a peer is compared with what was published, where it is of the same pages.
+
     Where the file has the content of its pages (main_content), their Markdown is scored, too, and mirrors of
     pages are made and looked for.
     """
     warnings.simplefilter("ignore")
-    options = _Options(rounds, repeat, labelers, only, model)
+    options = _Options(rounds, repeat, labelers, only, model, ratios_file)
     if options.wants("sites"):
         _measure_sites(loads)
     if options.wants("rollout"):
@@ -111,8 +136,8 @@ def main(
         pages = load_pages(path, every)
         _measure_documents(pages, options)
         if options.wants("steps", "stream"):
-            _measure_pages("as crawled", pages, options)
-            _measure_pages("without scripts", [stripped(page) for page in pages], options)
+            kinds = {"as crawled": pages, "without scripts": [stripped(page) for page in pages]}
+            _compare({kind: _measure_pages(kind, each, options) for kind, each in kinds.items()}, options)
 
 
 def _show(report: str) -> None:
@@ -146,13 +171,21 @@ def _measure_documents(pages: list[Page], options: _Options) -> None:
         _show(pairs.report_delivery(pairs.measure_delivery(pages, options.repeat, options.rounds)))
 
 
-def _measure_pages(title: str, pages: list[Page], options: _Options) -> None:
-    """Measure the steps and the stream."""
+def _measure_pages(title: str, pages: list[Page], options: _Options) -> ratios.Ratios:
+    """Measure the steps and the stream; return the ratios of the steps."""
     times = steps.measure(pages, options.model, 1 if options.only == "stream" else options.rounds)
     _show(steps.report(title, pages, times))
     if options.wants("stream"):
         peers = {name: times[step] for name, step in _PEERS.items()}
         _show(stream.report(stream.measure(pages, options.labelers, options.repeat), peers))
+    return ratios.ratios_of(pages, times)
+
+
+def _compare(measured: Mapping[str, ratios.Ratios], options: _Options) -> None:
+    """Compare the ratios of the steps with the published ones, and write them."""
+    if options.wants("steps"):
+        _show(ratios.compare(measured, ratios.read(ratios.PUBLISHED)))
+        ratios.write(options.ratios, measured)
 
 
 if __name__ == "__main__":
