@@ -43,6 +43,8 @@ class TrainerConfig(EpochSettings):
     """Share of the inputs that a batch does not see."""
     blind: float
     """Share of the pages whose words are not seen, as in a language that was not trained on."""
+    nameless: float
+    """Share of the pages whose class names are not seen, as on a site whose names were not met."""
     undeclared: float
     """Share of the pages whose JSON-LD and noscript are not seen, as on a page stripped of them."""
     least_sites: int

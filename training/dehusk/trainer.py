@@ -310,10 +310,12 @@ def _loss(
 
 
 def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator) -> Floats:
-    """Return the inputs of a page, at times as if it were stripped of scripts or in an unknown language."""
+    """Return the inputs of a page, at times as if its declarations, its words or its names were not there."""
     found = raw.copy()
     if random.random() < settings.undeclared:
         found[:, :_WORD_SCORE][:, _UNDECLARED] = 0
     if random.random() < settings.blind:
         found[:, _WORD_SCORE] = 0
+    if random.random() < settings.nameless:
+        found[:, _WORD_SCORE + 1 :] = 0
     return found
