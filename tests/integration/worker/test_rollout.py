@@ -407,7 +407,8 @@ async def test_the_version_in_process_follows_the_topic_too(bench, page_at) -> N
     rollout = await _open(bench, "", page_at)
     worker = bench.worker("--labeler", "onnx", "--control-topic", rollout.topic)
     await bench.until(worker.has_partitions)
-    assert "1 worker followed" in await rollout.move("promote", "dehusk/7")
+    newest = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent.name
+    assert "1 worker followed" in await rollout.move("promote", f"dehusk/{newest}")
     assert "holds no version 99" in await rollout.move("canary", "dehusk/99", "--share", "1", status=1)
     await rollout.produce("pages", pages=1)
     await bench.until_done()
