@@ -14,8 +14,8 @@ import click
 import orjson
 
 from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.options import gathered_options, json_option
-from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import plain_console, print_table
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 from dehusk.streams.wording import pluralize, printable

@@ -14,6 +14,7 @@ from rich.filesize import decimal
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, report_interruption
+from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.options import NumberRange
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
@@ -21,7 +22,6 @@ from dehusk.streams.cli.shared.page_options import (
     require_warc_directory,
     warc_directory_option,
 )
-from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import Advance, page_progress, plain_console
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import read_pages

@@ -13,6 +13,7 @@ import click
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.options import DocumentOptions
+from dehusk.streams.cli.shared.kafka_options import kafka_options
 from dehusk.streams.cli.shared.options import Address, gathered_options, open_option, was_typed
 from dehusk.streams.cli.shared.page_options import (
     comments_option,
@@ -22,7 +23,7 @@ from dehusk.streams.cli.shared.page_options import (
     page_limit_options,
     source_options,
 )
-from dehusk.streams.cli.shared.service_options import kafka_options, labeler_options
+from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.files.readers import STANDARD_INPUT
 from dehusk.streams.wording import printable
 from dehusk.streams.worker_settings import WorkerSettings

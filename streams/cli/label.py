@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.shared.kafka_options import kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import FILE, gathered_options, open_option, was_typed
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
-from dehusk.streams.cli.shared.service_options import kafka_options, labeler_options, optional_topic_option
+from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 

@@ -14,19 +14,17 @@ import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
-from dehusk.streams.cli.shared.options import json_option
-from dehusk.streams.cli.shared.page_options import source_options
-from dehusk.streams.cli.shared.service_options import (
+from dehusk.streams.cli.shared.kafka_options import (
     checked_topics,
     kafka_options,
-    labeler_option,
     membership_options,
     optional_topic_option,
-    redis_option,
     revisit_options,
     topic_option,
-    triton_option,
 )
+from dehusk.streams.cli.shared.options import json_option
+from dehusk.streams.cli.shared.page_options import source_options
+from dehusk.streams.cli.shared.service_options import labeler_option, redis_option, triton_option
 from dehusk.streams.cli.shared.terminal import plain_console, print_table
 from dehusk.streams.settings import (
     SUGGESTED_PARTITIONS,

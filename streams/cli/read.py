@@ -10,8 +10,8 @@ import orjson
 from dehusk.schemas.documents import origin_of
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
+from dehusk.streams.cli.shared.kafka_options import kafka_options, topic_option
 from dehusk.streams.cli.shared.output_options import LINES, output_options, report_resumption
-from dehusk.streams.cli.shared.service_options import kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.dataset.folder import FolderSettings
 from dehusk.streams.settings import KafkaSettings, TopicSettings

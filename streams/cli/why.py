@@ -10,8 +10,8 @@ import click
 import orjson
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.shared.kafka_options import kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import Url, json_option
-from dehusk.streams.cli.shared.service_options import kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.wording import pluralize, printable

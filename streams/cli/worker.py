@@ -8,6 +8,15 @@ import click
 
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.streams.cli.shared.interrupts import interrupts_postponed
+from dehusk.streams.cli.shared.kafka_options import (
+    checked_topics,
+    compression_option,
+    kafka_options,
+    membership_options,
+    optional_topic_option,
+    revisit_options,
+    topic_option,
+)
 from dehusk.streams.cli.shared.options import (
     Address,
     OptionalFile,
@@ -16,6 +25,7 @@ from dehusk.streams.cli.shared.options import (
     enum_option,
     gathered_options,
     number_option,
+    require_both,
     seconds_option,
 )
 from dehusk.streams.cli.shared.page_options import (
@@ -26,20 +36,12 @@ from dehusk.streams.cli.shared.page_options import (
     source_options,
 )
 from dehusk.streams.cli.shared.service_options import (
-    checked_topics,
-    compression_option,
-    kafka_options,
     labeler_option,
-    membership_options,
     model_options,
-    optional_topic_option,
     redis_options,
     repository_option,
-    require_both,
     require_labeler_of_repository,
     require_labeler_of_triton,
-    revisit_options,
-    topic_option,
     triton_option,
     triton_settings,
 )

@@ -14,6 +14,7 @@ from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Limits, Scope
+from dehusk.streams.cli.shared.kafka_options import group_option, kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import (
     NumberRange,
     Option,
@@ -23,11 +24,8 @@ from dehusk.streams.cli.shared.options import (
     yes_option,
 )
 from dehusk.streams.cli.shared.service_options import (
-    group_option,
-    kafka_options,
     labeler_option,
     model_option,
-    optional_topic_option,
     repository_option,
     triton_option,
 )

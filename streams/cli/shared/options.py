@@ -203,3 +203,15 @@ def was_typed(parameter: str) -> bool:
     """
     source = click.get_current_context().get_parameter_source(parameter)
     return source is ParameterSource.COMMANDLINE
+
+
+def require_both(prefix: str, certificate: Path | None, key: Path | None) -> None:
+    """Check that a certificate has a key, and a key a certificate.
+
+    Raises:
+        click.UsageError: one of them is missing; the options' names begin with `prefix`.
+    """
+    if (certificate is None) != (key is None):
+        raise click.UsageError(
+            f"--{prefix}-certificate-file and --{prefix}-key-file belong together: give both"
+        )

@@ -15,8 +15,8 @@ import click
 import orjson
 
 from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.cli.shared.kafka_options import group_option, kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import json_option
-from dehusk.streams.cli.shared.service_options import group_option, kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.settings import MONITORING_TOPIC, KafkaSettings
 

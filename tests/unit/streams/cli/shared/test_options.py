@@ -12,9 +12,9 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli import cli
+from dehusk.streams.cli.shared.kafka_options import kafka_options
 from dehusk.streams.cli.shared.options import Option, gathered_options
 from dehusk.streams.cli.shared.page_options import document_options, source_options
-from dehusk.streams.cli.shared.service_options import kafka_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings
 from dehusk.streams.sources.registry import SourceSettings
 
