@@ -21,7 +21,7 @@ from dehusk.inference.metadata.dates import (
     has_two_orders,
     read_date,
 )
-from dehusk.inference.metadata.labels import DateLabel, label_in
+from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell_publication
 from dehusk.inference.native.dates import texts_with_dates
 from dehusk.schemas.pages import HeadlineSources
 
@@ -239,6 +239,8 @@ def _dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[_Dated
         if at == head or (blocks.hidden[at] and blocks.drop_hidden):
             continue
         text = blocks.texts[at]
+        if at >= stop and not may_tell_publication(text):
+            continue
         mentions = _mentions_in(text, hints)
         if at >= stop:
             mentions = mentions if _tells_publication(text, mentions) else []
