@@ -51,7 +51,7 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra docs -c requirements.lock -o requirements-docs.lock $(ARGS)
-	$(COMPILE) pyproject.toml --extra otlp --extra parquet -c requirements.lock -o docker/requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra otlp --extra parquet --extra stores -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 generate: setup ## make the generated sources of inference and schemas/json anew
 	.venv/bin/python -m codegen

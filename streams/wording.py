@@ -67,6 +67,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cli": ("brotli", "click", "fastavro", "msgpack", "msgspec", "publicsuffixlist", "rich", "warcio"),
         "parquet": ("pyarrow",),
+        "stores": ("obstore",),
         "kafka": ("aiohttp", "aiokafka", "cramjam", "faust", "prometheus_client", "redis", "tritonclient"),
     }
 )

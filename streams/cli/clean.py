@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,13 +13,21 @@ from dehusk.streams.cli.shared.interrupts import (
     interrupts_postponed,
     report_interruption,
 )
-from dehusk.streams.cli.shared.options import Url, choice_option, gathered_options, number_option, was_typed
+from dehusk.streams.cli.shared.options import (
+    PathOrUrl,
+    Url,
+    choice_option,
+    gathered_options,
+    number_option,
+    was_typed,
+)
 from dehusk.streams.cli.shared.output_options import output_options, require_suiting
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     document_options,
     page_limit_options,
     site_key_option,
+    warc_directory_option,
 )
 from dehusk.streams.cli.shared.service_options import (
     labeler_options,
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dehusk.streams.dataset.folder import FolderSettings
+    from dehusk.streams.stores.stored import InputPath
 
 
 @click.command(
@@ -45,6 +53,7 @@ Examples:
   dehusk clean < pages.jsonl > cleaned.jsonl       {"id","url","html"} per line
   dehusk clean CC-MAIN-*.warc.gz > cleaned.jsonl   the responses of WARC files
   dehusk clean crawl.wacz > cleaned.jsonl          those of all WARC files in it
+  dehusk clean s3://bucket/crawl/ > cleaned.jsonl  all objects below a folder of a store
   dehusk clean page.html | jq -r .text             one page, its text
   dehusk clean --format markdown page.html         one page, its Markdown
   dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server
@@ -52,7 +61,7 @@ Examples:
   dehusk clean --output cleaned/ crawl/            Parquet files in a folder
   dehusk clean --output cleaned/ --resume crawl/   the same, on from where it ended""",
 )
-@click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH…]", type=PathOrUrl(allow_dash=True))
 @labeler_options(
     repository_help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those "
     "that come with dehusk."
@@ -75,6 +84,7 @@ Examples:
 )
 @site_key_option
 @base_url_option
+@warc_directory_option("Folder of the WARC files that an index among the PATHs points to, also in a store.")
 @redis_client_options(seconds_help="Time limit of Redis for a batch of pages, after which the command ends.")
 @number_option(
     "--processes",
@@ -104,10 +114,11 @@ Examples:
 @gathered_options("settings", WorkerSettings)
 def command(
     *,
-    paths: tuple[Path, ...],
+    paths: tuple[InputPath, ...],
     site_statistics: str | None,
     two_pass: bool,
     base_url: str,
+    warc_directory: InputPath | None,
     output: FolderSettings | None,
     settings: WorkerSettings,
 ) -> None:
@@ -115,14 +126,17 @@ def command(
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
     feed` does: HTML files and directories of them, JSON lines, WARC and ARC files, plain or compressed by
-    gzip, xz, bzip2 or zstd, and WACZ files. Writes one JSON line per page, in the same order, as soon as it
-    is done: {"id", "url", "site", "fetched_at", "title", "headline", "language", "declared_language",
-    "language_probability", "text", "comments", "model", "labeler", "content_hash", "simhash", "minhash",
-    "metadata", "expected_f1", "page_kind", "page_kind_probability", "blocks", "error"}, where `model` is
-    {"name", "version"} and a block is {"text", "path", "probability", "content", "comment", "xpath"}.
-    `comments` is null if the model does not tell user comments apart, `page_kind` if it does not tell the
-    kind of a page. With --site-statistics, there are "template", as in the documents of a worker,
-    and the "frequency" of each block, too; with --with-links, "links" of {"url", "text", "block"}.
+    gzip, xz, bzip2 or zstd, and WACZ files. Each may lie in a store: s3://, gs://, https://, webhdfs://; a
+    URL that ends with a slash is a folder. Lines or Parquet with the columns of Common Crawl's index stand
+    for the records that they point to, below --warc-directory. Writes one JSON line per page, in the same
+    order, as soon as it is done: {"id", "url", "site", "fetched_at", "title", "headline", "language",
+    "declared_language", "language_probability", "text", "comments", "model", "labeler", "content_hash",
+    "simhash", "minhash", "metadata", "expected_f1", "page_kind", "page_kind_probability", "blocks",
+    "error"}, where `model` is {"name", "version"} and a block is {"text", "path", "probability", "content",
+    "comment", "xpath"}. `comments` is null if the model does not tell user comments apart, `page_kind` if
+    it does not tell the kind of a page. With --site-statistics, there are "template", as in the documents
+    of a worker, and the "frequency" of each block, too; with --with-links, "links" of {"url", "text",
+    "block"}.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and
@@ -146,7 +160,9 @@ def command(
 
     open_one = partial(open_labeler, settings)
     with exit_at_once_on_errors():
-        run = OfflineRun(paths, settings, open_one, site_statistics, two_pass, base_url, output)
+        run = OfflineRun(
+            paths, settings, open_one, site_statistics, two_pass, base_url, warc_directory, output
+        )
         try:
             pages = asyncio.run(run.clean())
         except KeyboardInterrupt:
@@ -169,7 +185,7 @@ def _warn_of_pages_without_host(count: int) -> None:
     )
 
 
-def _require_statistics(statistics: str, paths: Sequence[Path], *, two_pass: bool) -> None:
+def _require_statistics(statistics: str, paths: Sequence[InputPath], *, two_pass: bool) -> None:
     """Check that the options for the statistics of sites go together.
 
     Raises:
@@ -188,7 +204,7 @@ def _require_statistics(statistics: str, paths: Sequence[Path], *, two_pass: boo
 def _require_output(
     output: FolderSettings | None,
     document_format: str,
-    paths: Sequence[Path],
+    paths: Sequence[InputPath],
     statistics: str,
     *,
     two_pass: bool,
@@ -210,6 +226,6 @@ def _require_output(
         )
 
 
-def _is_read_once(path: Path) -> bool:
+def _is_read_once(path: InputPath) -> bool:
     """Return True for a pipe, and anything else that is neither a file nor a directory."""
-    return path.exists() and not (path.is_file() or path.is_dir())
+    return not (path.is_file() or path.is_dir()) and path.exists()

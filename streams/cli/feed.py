@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,11 +14,11 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, report_interruption
 from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_options, topic_option
-from dehusk.streams.cli.shared.options import NumberRange
+from dehusk.streams.cli.shared.options import NumberRange, PathOrUrl
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     max_page_option,
-    require_warc_directory,
+    require_folders,
     warc_directory_option,
 )
 from dehusk.streams.cli.shared.terminal import Advance, page_progress, plain_console
@@ -27,6 +26,7 @@ from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.settings import MIB, Compression, KafkaSettings, TopicSettings
 from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ _SHOWN = 200
 Examples:
   dehusk feed crawl/                               every file below crawl/, as HTML
   dehusk feed --as warc CC-MAIN-*.warc.gz          the responses of WARC files
+  dehusk feed s3://bucket/crawl/                   every object below a folder of a store
   dehusk feed --as scrapy-cluster pages.jsonl.xz   {"id","url","html"} per line
   zcat pages.jsonl.gz | dehusk feed --rate 50 -    50 pages a second""",
 )
-@click.argument(
-    "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(allow_dash=True, path_type=Path)
-)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=PathOrUrl(allow_dash=True))
 @kafka_options
 @topic_option("--topic", default=TopicSettings().input, help="The topic to write to; it must exist.")
 @click.option(
@@ -67,18 +66,21 @@ Examples:
     help="At most so many pages a second.",
 )
 @base_url_option
-@warc_directory_option("With --as warc-pointer: where the WARC files are written that the messages point to.")
+@warc_directory_option(
+    "Folder of the WARC files that an index among the PATHs points to, or, with --as warc-pointer, of "
+    "those that are written for the messages to point to."
+)
 @compression_option
 @max_page_option("is not sent")
 def command(
     *,
     kafka: KafkaSettings,
-    paths: tuple[Path, ...],
+    paths: tuple[InputPath, ...],
     topic: str,
     crawler: str,
     rate: float | None,
     base_url: str,
-    warc_directory: Path | None,
+    warc_directory: InputPath | None,
     compression: Compression,
     max_page_mib: int,
 ) -> None:
@@ -86,8 +88,10 @@ def command(
 
     PATH is a file or a directory, read to its depth: HTML files, JSON lines (one {"id","url","html"} per
     line), WARC and ARC files, each plain or compressed by gzip, xz, bzip2 or zstd, and WACZ files; `-` is
-    JSON lines on standard input. JSON lines are known by their first line, or by .jsonl, .ndjson or .jl.
-    Memory stays the same however much there is, and where Kafka is slow, reading waits.
+    JSON lines on standard input. Each may lie in a store: s3://, gs://, https://, webhdfs://; a URL that ends
+    with a slash is a folder. Lines or Parquet with the columns of Common Crawl's index stand for the records
+    that they point to, below --warc-directory. JSON lines are known by their first line, or by .jsonl,
+    .ndjson or .jl. Memory stays the same however much there is, and where Kafka is slow, reading waits.
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named. The numbers of
@@ -98,10 +102,17 @@ def command(
     from dehusk.streams.kafka.rights import Operation
 
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
-    require_warc_directory(crawler, settings)
+    require_folders(crawler, settings)
     source = open_source(crawler, settings)
     position = InputPosition()
-    pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True, position=position)
+    pages = read_pages(
+        paths,
+        settings.max_bytes,
+        base_url,
+        needs_url=True,
+        position=position,
+        warc_folder=warc_directory,
+    )
     console, counts = plain_console(stderr=True), FeedCounts()
     with exit_at_once_on_errors():
         asyncio.run(describe_topic(kafka, topic, Operation.WRITE))

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -33,6 +32,7 @@ from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_ste
 from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS
 from dehusk.streams.sites.store import SiteStatisticsStore
+from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.topics.formats import Format
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -41,7 +41,7 @@ from dehusk.streams.worker_settings import WorkerSettings
 class OfflineRun:
     """A run over files or standard input."""
 
-    paths: Sequence[Path]
+    paths: Sequence[InputPath]
     settings: WorkerSettings
     open_one: Callable[[], Labeler]
     """Function that opens a labeler, which each process has."""
@@ -50,6 +50,8 @@ class OfflineRun:
     two_pass: bool
     base_url: str = ""
     """Beginning of the URLs of HTML files; empty for `file:`."""
+    warc_folder: InputPath | None = None
+    """Folder of the WARC files that an index points to."""
     output: FolderSettings | None = None
     """Folder of the files; None for standard output."""
     written: int = 0
@@ -105,6 +107,7 @@ class OfflineRun:
             yield None
             return
         others = {"command": "clean", "two_pass": str(self.two_pass), "base_url": self.base_url}
+        others |= {"warc_directory": str(self.warc_folder)} if self.warc_folder else {}
         is_url = self.statistics not in (NO_STATISTICS, IN_MEMORY)
         others["site_statistics"] = "redis" if is_url else self.statistics
         options = described(self.settings, self.paths, others)
@@ -181,7 +184,7 @@ class OfflineRun:
     @contextmanager
     def _reading(self, doing: str) -> Iterator[tuple[Reading, Callable[[int], None]]]:
         """Yield the input from its beginning, and the function that shows how many of its pages are done."""
-        pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url)
+        pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url, self.warc_folder)
         shown = sys.stderr.isatty() and (self.output is not None or not sys.stdout.isatty())
         console = plain_console(stderr=True)
         with page_progress(doing, console, self.paths, pages.position, shown=shown) as advance:

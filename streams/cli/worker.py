@@ -31,7 +31,7 @@ from dehusk.streams.cli.shared.options import (
 from dehusk.streams.cli.shared.page_options import (
     document_options,
     page_limit_options,
-    require_warc_directory,
+    require_folders,
     site_key_option,
     source_options,
 )
@@ -295,7 +295,7 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
         from dehusk.streams.worker.run import run_worker
 
     configure_logs(log_level, as_json=log_json)
-    require_warc_directory(settings.source, settings.source_settings)
+    require_folders(settings.source, settings.source_settings)
     require_labeler_of_triton(settings.labeler)
     require_labeler_of_repository(settings.labeler)
     if settings.topics.control:

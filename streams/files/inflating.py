@@ -13,6 +13,7 @@ import zstandard
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import GZIP, ZSTD
 from dehusk.streams.sources.warc import Span
+from dehusk.streams.stores.stored import StoredFile
 
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 """Errors of reading a stream that is cut off, or whose bytes were changed."""
@@ -168,8 +169,8 @@ class _ZstdFile(_Converted):
 
 
 def is_plain(stream: BinaryIO) -> bool:
-    """Return True for a file that is read as it lies on disk."""
-    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+    """Return True for a file or an object that is read as it lies there."""
+    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO | StoredFile)
 
 
 def span_on_disk(stream: BinaryIO, span: Span) -> tuple[int, int] | None:

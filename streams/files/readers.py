@@ -3,8 +3,9 @@
 A file's name tells what it holds: `.warc` and `.arc` are archives, `.wacz` is a zip file of some; `.jsonl`,
 `.ndjson` and `.jl` are lines of JSON, `{"id", "url", "html"}`, one page each. Other names are told by what
 the file begins with: a record of an archive, or one of these lines; what is left is one HTML page. All but
-WACZ may be compressed with gzip, xz, bzip2 or zstd; lines may be in UTF-16. Everything is read as a stream:
-memory holds one page at a time.
+WACZ may be compressed with gzip, xz, bzip2 or zstd; lines may be in UTF-16. Lines, or rows of Parquet, may
+also point to records of WARC files, as Common Crawl's index does. Objects in stores are read as files are.
+Everything is read as a stream: memory holds one page at a time, and a few of those that are pointed to.
 """
 
 import codecs
@@ -25,14 +26,17 @@ from urllib.parse import quote
 
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
+from dehusk.streams.files.index import PARQUET, Row, begins_index, follow, parquet_rows, read_row
 from dehusk.streams.files.inflating import DAMAGE, InUtf8, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed_line, read_page_line
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB
-from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page
+from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
 from dehusk.streams.sources.sniffing import BLANK
-from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
+from dehusk.streams.sources.warc import ARC_BEGINS, MARK, NO_DIRECTORY, Span, WarcPointer, read_warc
+from dehusk.streams.stores.errors import StoreError
+from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
 
 _ZIP = b"PK\x03\x04"
 Item = TypeVar("Item")
@@ -49,13 +53,14 @@ _types = MimeTypes()
 
 
 def read_pages(
-    paths: Sequence[Path],
+    paths: Sequence[InputPath],
     max_bytes: int,
     base_url: str = "",
     *,
     needs_url: bool = False,
     position: InputPosition | None = None,
     after: Place = BEGINNING,
+    warc_folder: InputPath | None = None,
 ) -> Iterator[Outcome]:
     """Yield one outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
@@ -63,16 +68,18 @@ def read_pages(
     the URL of its path: below `base_url` as it lies below the path that was named, else `file:///…`. The URL
     of a line is what it says, or empty; with `needs_url`, what is no URL of a page gives one Broken. If a
     file is damaged, the pages before the damage come first and then one Damaged. `position` is kept up to
-    date. Items up to the place `after` are left out; files that hold no others are not read.
+    date. Items up to the place `after` are left out; files that hold no others are not read. Rows of an index
+    point to WARC files in `warc_folder`.
 
     Raises:
-        ConfigurationError: a path does not exist.
+        ConfigurationError: a path does not exist, or a store does not give it.
+        UnavailableError: a store does not answer.
     """
     for path in paths:
-        if path != STANDARD_INPUT and not path.exists():
-            raise ConfigurationError(f"there is no file or directory {path}")
+        _require(path)
     position = position or InputPosition()
     reader = _PageReader(read_keyed_line if needs_url else read_page_line, max_bytes, position)
+    reader.passed, reader.warc_folder = after, warc_folder
     for path in paths:
         for outcome in reader.read_path(path, base_url, after, needs_url=needs_url):
             position.move()
@@ -80,16 +87,34 @@ def read_pages(
                 yield outcome
 
 
-def input_files(paths: Sequence[Path]) -> Iterator[Path]:
+def _require(path: InputPath) -> None:
+    """Check that there is such a path.
+
+    Raises:
+        ConfigurationError: there is none, or its store does not give it.
+        UnavailableError: its store does not answer.
+    """
+    try:
+        if path == STANDARD_INPUT or path.exists():
+            return
+    except StoreError as error:
+        raise ConfigurationError(str(error)) from error
+    raise ConfigurationError(f"there is no file or directory {path}")
+
+
+def input_files(paths: Sequence[InputPath]) -> Iterator[InputPath]:
     """Yield all files of an input, in the order in which they are read."""
     return chain.from_iterable(_files(path, []) for path in paths)
 
 
-def input_size(paths: Sequence[Path]) -> int | None:
+def input_size(paths: Sequence[InputPath]) -> int | None:
     """Return the bytes of all files, as they lie on disk; None if one is a pipe, which has no size."""
     size = 0
     for file in input_files(paths):
         with suppress(OSError):  # what cannot be read is told when it is read
+            if isinstance(file, StoredPath):
+                size += file.measure()
+                continue
             status = os.fstat(sys.stdin.fileno()) if file == STANDARD_INPUT else file.stat()
             if not stat.S_ISREG(status.st_mode):
                 return None
@@ -123,7 +148,7 @@ class _LineReader(Generic[Item]):
         """Bytes of the file that is read now."""
 
     def read_file(
-        self, file: Path, url: str, read: Callable[[BinaryIO, str], Iterator[Item | Broken]]
+        self, file: InputPath, url: str, read: Callable[[BinaryIO, str], Iterator[Item | Broken]]
     ) -> Iterator[Item | Broken]:
         """Yield what `read` yields of a file, given its stream and its name."""
         name = _name(file)
@@ -131,8 +156,8 @@ class _LineReader(Generic[Item]):
             yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
             return
         try:
-            with file.open("rb") as raw:
-                self._file_size = os.fstat(raw.fileno()).st_size
+            with file.open() if isinstance(file, StoredPath) else file.open("rb") as raw:
+                self._file_size = _size_of(raw)
                 yield from self.read_whole(raw, name, read)
         except OSError as error:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read: {error}")
@@ -151,7 +176,7 @@ class _LineReader(Generic[Item]):
     def read_lines(self, stream: BinaryIO, name: str, first: bytes = b"") -> Iterator[Item | Broken]:
         """Yield the results of the lines of a stream, of which the first may have been read."""
         located = is_plain(stream)
-        if peek(stream).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if not first and peek(stream).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             stream, located = io.BufferedReader(InUtf8(stream)), False
         begin = end = 0
         rest = iter(partial(stream.readline, self._max_line + 1), b"")
@@ -170,7 +195,13 @@ class _LineReader(Generic[Item]):
 class _PageReader(_LineReader[Outcome]):
     """Reader of files of pages, each by its name and its first bytes."""
 
-    def read_path(self, path: Path, base_url: str, after: Place, *, needs_url: bool) -> Iterator[Outcome]:
+    passed = BEGINNING
+    """Place up to which rows of an index are not followed."""
+    warc_folder: InputPath | None = None
+
+    def read_path(
+        self, path: InputPath, base_url: str, after: Place, *, needs_url: bool
+    ) -> Iterator[Outcome]:
         """Yield the pages of a file, of all files below a directory, or of standard input.
 
         Files before that of the place `after` are passed over.
@@ -185,9 +216,12 @@ class _PageReader(_LineReader[Outcome]):
             self._position.begin_file(_name(file))
             if self._position.place.file < after.file:
                 with suppress(OSError):
-                    self._position.skip_file(file.stat().st_size)
+                    size = file.measure() if isinstance(file, StoredPath) else file.stat().st_size
+                    self._position.skip_file(size)
                 continue
             url = _url(file, path, base_url)
+            if needs_url and not url.startswith(("http", "file:")):
+                url = ""
             yield from self.read_file(file, url, partial(self._read_stream, url=url))
         self._position.begin_file(_name(path))  # of what is not there
         for error in unreadable:
@@ -201,7 +235,7 @@ class _PageReader(_LineReader[Outcome]):
         elif start.startswith(_ZIP):
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} is a zip file: give its path")
         elif not start.lstrip(BLANK).startswith(b"<"):
-            yield from self.read_lines(stream, name)
+            yield from self._read_any_lines(stream, name, self._first_line(stream))
         elif needs_url:
             raise ConfigurationError(f"{name} is HTML without a URL; give files, or JSON lines with both")
         else:
@@ -212,15 +246,48 @@ class _PageReader(_LineReader[Outcome]):
         if kind in ARCHIVES or peek(stream).startswith(_ARCHIVE_BEGINS):
             yield from (_located(outcome, name) for outcome in self._read_archive(stream, kind))
             return
-        start = peek(stream).removeprefix(codecs.BOM_UTF8)
-        first = stream.readline(self._max_line + 1) if start.lstrip(b" \t").startswith(b"{") else b""
+        if kind == ".parquet" or peek(stream).startswith(PARQUET):
+            rows = parquet_rows(stream)
+            yield from (_located(outcome, name) for outcome in self._follow(rows, name))
+            return
+        first = self._first_line(stream)
         if is_page_list(first):
             yield Skipped(SkipReason.NOT_A_PAGE, f"{name}: the list of pages of a WACZ")
-        elif kind in LINES or self._is_page_line(first):
-            yield from self.read_lines(stream, name, first)
+        elif kind in LINES or self._is_page_line(first) or begins_index(first):
+            yield from self._read_any_lines(stream, name, first)
+        elif not url:
+            detail = f"{name} is HTML, and its place in a store no URL of a page: give --base-url"
+            yield Broken(BrokenReason.MISSING_URL, detail)
         else:
             self._position.span = (0, self._file_size)
-            yield self._read_html(stream, name, url, first)
+            is_of_page = known_url(url) is not None
+            page = self._read_html(stream, name, url if is_of_page else NOWHERE, first)
+            yield page if is_of_page else replace(page, url=url)
+
+    def _first_line(self, stream: BinaryIO) -> bytes:
+        """Read the first line, if it may be an object; else nothing."""
+        start = peek(stream).removeprefix(codecs.BOM_UTF8)
+        return stream.readline(self._max_line + 1) if start.lstrip(b" \t").startswith(b"{") else b""
+
+    def _read_any_lines(self, stream: BinaryIO, name: str, first: bytes) -> Iterator[Outcome]:
+        """Yield the pages of lines that hold them, or that point to them, as the first one tells."""
+        if not begins_index(first):
+            yield from self.read_lines(stream, name, first)
+            return
+        rows = _LineReader(read_row, self._max_bytes, self._position).read_lines(stream, name, first)
+        yield from self._follow(rows, name)
+
+    def _follow(self, rows: Iterator[Row], name: str) -> Iterator[Outcome]:
+        """Yield the pages that the rows of an index point to.
+
+        Raises:
+            ConfigurationError: there is no folder of the WARC files.
+        """
+        if self.warc_folder is None:
+            raise ConfigurationError(f"{name} is an index of WARC files: {NO_DIRECTORY}")
+        pointers = WarcPointer(self._max_bytes, self.warc_folder, PATIENCE_SECONDS)
+        passed = self.passed.item if self.passed.file == self._position.place.file else 0
+        yield from follow(rows, pointers, self._position, passed)
 
     def _read_archive(self, stream: BinaryIO, kind: str) -> Iterator[Outcome]:
         if kind != WACZ:
@@ -255,8 +322,11 @@ class _PageReader(_LineReader[Outcome]):
         return outcome
 
 
-def _files(path: Path, unreadable: list[OSError]) -> Iterator[Path]:
+def _files(path: InputPath, unreadable: list[OSError]) -> Iterator[InputPath]:
     """Yield the file itself, or every file below the directory; links to directories are not followed."""
+    if isinstance(path, StoredPath):
+        yield from path.files()
+        return
     if not path.is_dir():
         yield path
         return
@@ -265,12 +335,15 @@ def _files(path: Path, unreadable: list[OSError]) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(names))
 
 
-def _name(path: Path) -> str:
-    return os.fsencode(path).decode(errors="replace")
+def _name(path: InputPath) -> str:
+    return str(path) if isinstance(path, StoredPath) else os.fsencode(path).decode(errors="replace")
 
 
-def _url(file: Path, path: Path, base_url: str) -> str:
+def _url(file: InputPath, path: InputPath, base_url: str) -> str:
     """Return the URL of a file, the same from wherever it is named; a link below the path is its own file."""
+    if isinstance(file, StoredPath) or isinstance(path, StoredPath):
+        name = str(file).removeprefix(str(path)) if path.is_dir() else file.name
+        return f"{base_url.rstrip('/')}/{quote(name)}" if base_url else str(file)
     top, below = (path, file.relative_to(path)) if path.is_dir() else (path.parent, Path(file.name))
     if not base_url:
         return (top.resolve() / below).as_uri()
@@ -279,7 +352,15 @@ def _url(file: Path, path: Path, base_url: str) -> str:
 
 def _size(stream: BinaryIO) -> str:
     """Return the beginning of a sentence about a file's size; empty if it is compressed."""
-    return f"{os.fstat(stream.fileno()).st_size:,} bytes, " if is_plain(stream) else ""
+    return f"{_size_of(stream):,} bytes, " if is_plain(stream) else ""
+
+
+def _size_of(stream: BinaryIO) -> int:
+    """Return the bytes of a file, which is read on where it was."""
+    position = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(position)
+    return size
 
 
 def _skip_line(stream: BinaryIO, line: bytes) -> int:

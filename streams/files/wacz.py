@@ -37,7 +37,7 @@ def read_wacz(file: BinaryIO, max_bytes: int) -> Iterator[Outcome]:
     """Yield one outcome per record of the WARC files; at damage of one of them one Damaged, then the next."""
     try:
         with _open(file) as package:
-            for entry in _archives(package, os.fstat(file.fileno()).st_size):
+            for entry in _archives(package, file.seek(0, os.SEEK_END)):
                 yield from _read_archive(package, entry, max_bytes)
     except _DAMAGE as damage:
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"it is no whole WACZ: {damage}")

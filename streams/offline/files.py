@@ -5,7 +5,6 @@ import pickle
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dehusk.streams.dataset.folder import DocumentFolder, Position
@@ -15,6 +14,7 @@ from dehusk.streams.files.readers import input_files
 from dehusk.streams.offline.lines import Input, WriteFailure
 from dehusk.streams.offline.run import Result, is_page, line_of
 from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.stores.stored import InputPath, StoredPath
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -72,7 +72,9 @@ class CleanedFiles:
         return {"file": self._place.file, "item": self._place.item, "name": self._place.name}
 
 
-def described(settings: WorkerSettings, paths: Sequence[Path], others: Mapping[str, str]) -> dict[str, str]:
+def described(
+    settings: WorkerSettings, paths: Sequence[InputPath], others: Mapping[str, str]
+) -> dict[str, str]:
     """Return what the rows of a run depend on: its input, its labeler and the options of its documents."""
     documents = settings.options
     named = {each.name: getattr(documents, each.name) for each in fields(documents)}
@@ -85,11 +87,14 @@ def described(settings: WorkerSettings, paths: Sequence[Path], others: Mapping[s
     return {"input": describe_input(paths), **{name: str(value) for name, value in named.items()}}
 
 
-def describe_input(paths: Sequence[Path]) -> str:
+def describe_input(paths: Sequence[InputPath]) -> str:
     """Return number, size and a hash of the names and sizes of all files of an input."""
     digest, count, size = hashlib.blake2b(digest_size=8), 0, 0
     for file in input_files(paths):
-        bytes_of_file = file.stat().st_size if file.is_file() else 0
-        digest.update(repr((str(file.absolute()), bytes_of_file)).encode(errors="surrogateescape"))
+        if isinstance(file, StoredPath):
+            name, bytes_of_file = file.url, file.measure()
+        else:
+            name, bytes_of_file = str(file.absolute()), file.stat().st_size if file.is_file() else 0
+        digest.update(repr((name, bytes_of_file)).encode(errors="surrogateescape"))
         count, size = count + 1, size + bytes_of_file
     return f"{pluralize(count, 'file')} of {size:,} bytes, {digest.hexdigest()}"

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from dehusk.inference.sites import host_of
 from dehusk.schemas.outcomes import Damaged
@@ -11,15 +10,18 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.sources.page import Outcome
+from dehusk.streams.stores.stored import InputPath
 
 
 @dataclass(slots=True)
 class Reading:
     """Pages of an input as they are read, and what was read so far."""
 
-    paths: Sequence[Path]
+    paths: Sequence[InputPath]
     max_bytes: int
     base_url: str = ""
+    warc_folder: InputPath | None = None
+    """Folder of the WARC files that an index among the paths points to."""
     bytes: int = 0
     """Bytes of the pages' HTML."""
     position: InputPosition = field(default_factory=InputPosition)
@@ -33,7 +35,12 @@ class Reading:
 
     def __iter__(self) -> Iterator[Outcome]:
         pages = read_pages(
-            self.paths, self.max_bytes, self.base_url, position=self.position, after=self.after
+            self.paths,
+            self.max_bytes,
+            self.base_url,
+            position=self.position,
+            after=self.after,
+            warc_folder=self.warc_folder,
         )
         for page in pages:
             if self.places is not None:

@@ -23,7 +23,16 @@ from dehusk.streams.sources.page import Answer, Outcome, known_url
 from dehusk.streams.sources.source import JsonFormat, Record
 
 FieldName = Literal[
-    "url", "html", "html_base64", "id", "status", "content_type", "content_encoding", "fetched_at", "language"
+    "url",
+    "html",
+    "html_base64",
+    "id",
+    "status",
+    "content_type",
+    "content_encoding",
+    "fetched_at",
+    "language",
+    "reference",
 ]
 FieldPaths = tuple[tuple[FieldName, str], ...]
 """For each field the dotted path to it; a number in a path is a place in an array.
@@ -61,20 +70,22 @@ class JsonFields(JsonFormat):
             body = self._body(fields)
         except PageError as error:
             return Broken(error.reason, str(error), known_url(url))
-        language = self._field(fields, "language")
-        outcome = self._page(
-            Answer(
-                url,
-                body,
-                content_type=self._field(fields, "content_type"),
-                status=number_in(self._field(fields, "status")),
-                content_encoding=self._field(fields, "content_encoding"),
-                id=_identifier(self._field(fields, "id")),
-                fetched_at=parse_time(self._field(fields, "fetched_at")),
-                language=language if isinstance(language, str) else None,
-            )
-        )
+        outcome = self._page(self._answer(url, body, fields))
         return self._advise(outcome, body) if isinstance(outcome, Skipped) else outcome
+
+    def _answer(self, url: object, body: bytes | str | None, fields: Fields) -> Answer:
+        """Return the answer of a server with this body, as an object tells it."""
+        language = self._field(fields, "language")
+        return Answer(
+            url,
+            body,
+            content_type=self._field(fields, "content_type"),
+            status=number_in(self._field(fields, "status")),
+            content_encoding=self._field(fields, "content_encoding"),
+            id=_identifier(self._field(fields, "id")),
+            fetched_at=parse_time(self._field(fields, "fetched_at")),
+            language=language if isinstance(language, str) else None,
+        )
 
     def _advise(self, skipped: Skipped, body: bytes | str | None) -> Skipped:
         """Name the fields of a body that is JSON, for one of them may hold the page."""

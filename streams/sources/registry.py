@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from dehusk.schemas.errors import ConfigurationError, PageError
@@ -17,11 +16,14 @@ from dehusk.streams.sources.html import Html, is_answer
 from dehusk.streams.sources.indexers import Norconex, Nutch
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
 from dehusk.streams.sources.memex import Ache, Cdr
+from dehusk.streams.sources.reference import NO_ROOT, Reference
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.sniffing import other_format
 from dehusk.streams.sources.source import Decoded, Record, Source
 from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
-from dehusk.streams.sources.warc import Warc, WarcPointer
+from dehusk.streams.sources.warc import NO_DIRECTORY, Warc, WarcPointer
+from dehusk.streams.stores.roots import Root
+from dehusk.streams.stores.stored import InputPath
 
 _JSON_OBJECT = re.compile(rb'\s*\[?\s*\{\s*"')
 _SHOWN = 60
@@ -37,8 +39,10 @@ class SourceSettings:
     """Largest page, after decompression, in bytes."""
     fields: FieldPaths = DEFAULT_FIELDS
     """Paths of the fields in the objects of `json`."""
-    warc_directory: Path | None = None
-    """Directory of the WARC files that the messages of `warc-pointer` name."""
+    warc_directory: InputPath | None = None
+    """Folder of the WARC files that the messages of `warc-pointer` name."""
+    reference_roots: tuple[InputPath, ...] = ()
+    """Folders of what the messages of `reference` may name."""
     schema_registry: str | None = field(default=None, repr=False)
     """URL of the registry of the schemas that framed messages name."""
     framed: bool = False
@@ -57,12 +61,22 @@ _FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
         "norconex": lambda settings: Norconex(settings.max_bytes),
         "warc": lambda settings: Warc(settings.max_bytes),
         "warc-pointer": lambda settings: WarcPointer(settings.max_bytes, settings.warc_directory),
+        "reference": lambda settings: Reference(
+            settings.max_bytes, tuple(map(Root.of, settings.reference_roots)), settings.fields
+        ),
     }
 )
-FORMATS = tuple(_FORMATS)
+FORMATS = tuple(name for name in _FORMATS if name != Reference.name)
 """The crawler formats: the values of `--as`."""
-SOURCES = ("auto", *FORMATS)
+SOURCES = ("auto", *_FORMATS)
 """The values of `--source`."""
+
+
+def lacking_folder(source: str, settings: SourceSettings) -> str | None:
+    """Return the advice to set the folder of what the messages of a source point to; None if there is one."""
+    if source == WarcPointer.name and settings.warc_directory is None:
+        return NO_DIRECTORY
+    return NO_ROOT if source == Reference.name and not settings.reference_roots else None
 
 
 def open_source(name: str, settings: SourceSettings) -> Source:
@@ -88,10 +102,12 @@ def open_registry(settings: SourceSettings) -> SchemaRegistry | None:
 
 
 def _open(name: str, settings: SourceSettings) -> Source:
-    formats = {each: make(settings) for each, make in _FORMATS.items()}
+    formats = {each: _FORMATS[each](settings) for each in FORMATS}
+    reference = _FORMATS[Reference.name](settings)
     if name == "auto":
-        return Auto(list(formats.values()))
-    return Declared(formats.pop(name), list(formats.values()), takes_any=name == Html.name)
+        return Auto(list(formats.values()), reference)
+    declared = reference if name == Reference.name else formats.pop(name)
+    return Declared(declared, list(formats.values()), takes_any=name == Html.name)
 
 
 class Auto:
@@ -99,8 +115,10 @@ class Auto:
 
     name = "auto"
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], reference: Source) -> None:
+        """Take the formats, and that of messages which none of them recognises, but which name a page."""
         self._sources = sources
+        self._reference = reference
 
     def recognises(self, message: Message) -> bool:
         """Return True if one format recognises the message, and no other."""
@@ -114,6 +132,8 @@ class Auto:
         if recognising:
             names = " and ".join(source.name for source in recognising)
             return [Broken(BrokenReason.UNKNOWN_FORMAT, f"it could be {names}: {_ADVICE}")]
+        if self._reference.recognises(message):
+            return self._reference.decode(message)
         return [_reject_unknown(message.value or b"")]
 
     def encode(self, page: RawPage) -> Record:

@@ -32,7 +32,7 @@ from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix, worker_rights
 from dehusk.streams.labelers import PROBE
 from dehusk.streams.settings import WhenTritonIsUnavailable
-from dehusk.streams.sources.warc import NO_DIRECTORY, WarcPointer
+from dehusk.streams.sources.registry import lacking_folder
 from dehusk.streams.topics.dead_letters import MAX_BARE_BYTES
 from dehusk.streams.worker.steps.transactions import close_at_once, start_in_time
 from dehusk.streams.worker_settings import WorkerSettings
@@ -44,8 +44,8 @@ def check_source(settings: WorkerSettings) -> None:
     Raises:
         ConfigurationError: it cannot.
     """
-    if settings.source == WarcPointer.name and settings.source_settings.warc_directory is None:
-        raise ConfigurationError(NO_DIRECTORY)
+    if lack := lacking_folder(settings.source, settings.source_settings):
+        raise ConfigurationError(lack)
 
 
 async def check_topics(settings: WorkerSettings) -> WorkerTopics:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
+from dehusk.streams.stores.stored import InputPath, StoredPath, is_stored
 from dehusk.streams.wording import without_password
 
 Command = Callable[..., None]
@@ -87,6 +88,28 @@ class OptionalFile(click.Path):
     ) -> Path | None:
         """Return its path, or None."""
         return Path(os.fsdecode(super().convert(value, param, ctx))) if os.fspath(value) else None
+
+
+class PathOrUrl(click.Path):
+    """Path of a file or folder, as click takes it, or the URL of an object or folder in a store."""
+
+    def __init__(self, *, exists: bool = False, file_okay: bool = True, allow_dash: bool = False) -> None:
+        super().__init__(exists=exists, file_okay=file_okay, allow_dash=allow_dash, path_type=Path)
+
+    def convert(  # type: ignore[override]  # paths are never None
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> InputPath:
+        """Return the path.
+
+        Raises:
+            ConfigurationError: the URL, or the settings of its store, do not fit.
+        """
+        text = os.fspath(value)
+        if not isinstance(text, str) or not is_stored(text):
+            return Path(os.fsdecode(super().convert(value, param, ctx)))
+        path = StoredPath(text)
+        path.connect()
+        return path
 
 
 class Url(click.ParamType):

@@ -1,7 +1,5 @@
 """Options of pages and documents: the crawler's format, the limits of a page, the contents of a document."""
 
-from pathlib import Path
-
 import click
 
 from dehusk.inference.sites import SiteKey
@@ -10,6 +8,7 @@ from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli.shared.options import (
     Option,
+    PathOrUrl,
     Url,
     choice_option,
     enum_option,
@@ -20,10 +19,10 @@ from dehusk.streams.cli.shared.options import (
 )
 from dehusk.streams.settings import MIB, PageLimits
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
-from dehusk.streams.sources.registry import SOURCES, SourceSettings
-from dehusk.streams.sources.warc import NO_DIRECTORY, WarcPointer
+from dehusk.streams.sources.registry import SOURCES, SourceSettings, lacking_folder
+from dehusk.streams.stores.stored import InputPath
 
-_WITH_FIELDS = {"json", "auto"}
+_WITH_FIELDS = {"json", "reference", "auto"}
 """The values of --source that read objects whose fields can be named."""
 
 
@@ -70,14 +69,17 @@ def _source_settings(
     *,
     source: str,
     field: tuple[str, ...],
-    warc_directory: Path | None,
+    warc_directory: InputPath | None,
+    reference_root: tuple[InputPath, ...],
     schema_registry: str | None,
     framed: bool,
     max_page_mib: int,
 ) -> SourceSettings:
     if field and source not in _WITH_FIELDS:
-        raise click.UsageError("--field is for --source json")
-    return SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry, framed)
+        raise click.UsageError("--field is for --source json or reference")
+    return SourceSettings(
+        max_page_mib * MIB, _paths(field), warc_directory, reference_root, schema_registry, framed
+    )
 
 
 def _paths(fields: tuple[str, ...]) -> FieldPaths:
@@ -91,9 +93,9 @@ def _paths(fields: tuple[str, ...]) -> FieldPaths:
 
 
 def warc_directory_option(help: str) -> Option:  # noqa: A002 click's
-    """Return the option of the directory of the WARC files that messages point to."""
+    """Return the option of the folder of the WARC files that messages or rows of an index point to."""
     return click.option(
-        "--warc-directory", type=click.Path(exists=True, file_okay=False, path_type=Path), help=help
+        "--warc-directory", type=PathOrUrl(exists=True, file_okay=False), metavar="DIR|URL", help=help
     )
 
 
@@ -110,10 +112,22 @@ source_options = gathered_options(
         "--field",
         metavar="NAME=PATH",
         multiple=True,
-        help="With --source json: where a message holds what, e.g. --field url=page.link --field html=body. "
-        f"Names: {', '.join(NAMES)}; each stands at the top under its own name by default.",
+        help="With --source json or reference: where a message holds what, e.g. --field url=page.link "
+        f"--field html=body. Names: {', '.join(NAMES)}; each stands at the top under its "
+        "own name by default.",
     ),
-    warc_directory_option("With --source warc-pointer: where the crawler writes its WARC files."),
+    warc_directory_option(
+        "With --source warc-pointer: where the WARC files lie, a folder or one in a store, e.g. "
+        "s3://commoncrawl/."
+    ),
+    click.option(
+        "--reference-root",
+        type=PathOrUrl(exists=True, file_okay=False),
+        metavar="DIR|URL",
+        multiple=True,
+        help="With --source reference: a folder, or one in a store, e.g. s3://pages/, below which messages "
+        "may name pages. Nothing else is read. A name that is no URL is looked up below the first one.",
+    ),
     click.option(
         "--schema-registry",
         type=Url("http", "https"),
@@ -131,14 +145,14 @@ source_options = gathered_options(
 """Options of a crawler format, which reach a command as `source` and `source_settings`."""
 
 
-def require_warc_directory(crawler: str, settings: SourceSettings) -> None:
-    """Check that the WARC files that messages point to have a directory.
+def require_folders(crawler: str, settings: SourceSettings) -> None:
+    """Check that what messages point to has a folder.
 
     Raises:
-        click.UsageError: they have none.
+        click.UsageError: it has none.
     """
-    if crawler == WarcPointer.name and settings.warc_directory is None:
-        raise click.UsageError(NO_DIRECTORY)
+    if lack := lacking_folder(crawler, settings):
+        raise click.UsageError(lack)
 
 
 base_url_option = click.option(

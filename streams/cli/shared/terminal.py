@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -23,6 +22,7 @@ from rich.table import Column, Table
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import input_size
+from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.wording import pluralize
 
 _UNBOUNDED = 1_000_000
@@ -93,7 +93,7 @@ Advance = Callable[[int, int], None]
 
 @contextmanager
 def page_progress(
-    doing: str, console: Console, paths: Sequence[Path], position: InputPosition, *, shown: bool
+    doing: str, console: Console, paths: Sequence[InputPath], position: InputPosition, *, shown: bool
 ) -> Iterator[Advance]:
     """Show pages, bytes and speed; also percent and time left if the size of the input is known."""
     size = input_size(paths) if shown else None

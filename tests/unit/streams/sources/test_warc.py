@@ -335,7 +335,21 @@ def test_without_a_directory_nothing_is_found_and_the_option_is_named():
     assert "--warc-directory" in outcome.detail
 
 
-@pytest.mark.parametrize("name", ["../secret.warc", "/etc/passwd", "a/b.warc", "..", ".", "", 5, ["a/b"]])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.warc",
+        "/etc/passwd",
+        "a/../b.warc",
+        "%2e%2e/secret.warc",
+        "..\\secret.warc",
+        "..",
+        ".",
+        "",
+        5,
+        ["../b"],
+    ],
+)
 def test_no_name_leads_out_of_the_directory(archive, tmp_path, name):
     inner = tmp_path / "inner"
     inner.mkdir()

@@ -1,0 +1,93 @@
+"""Pages of the WARC records that the rows of an index point to, several of which are read at once."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, repeat
+from typing import BinaryIO
+
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.streams.files.page_lines import parse_line
+from dehusk.streams.files.position import InputPosition
+from dehusk.streams.sources.fields import Fields
+from dehusk.streams.sources.page import Outcome
+from dehusk.streams.sources.warc import POINTER_COLUMNS, WarcPointer, is_pointer
+
+PARQUET = b"PAR1"
+_AT_ONCE = 16
+"""Records that are read at once: from a store, each takes some 50 ms, most of them waiting."""
+_ROWS = 256
+"""Rows of Parquet that are read at once."""
+_BUFFER_BYTES = 1 << 20
+"""Bytes of a column that are read at once."""
+_PASSED = Skipped(SkipReason.NOT_A_PAGE, "it was read before")
+
+Row = Fields | Broken
+"""Row of an index, or the reason why it is none."""
+
+
+def begins_index(line: bytes) -> bool:
+    """Return True if a line is a row of an index, without a page."""
+    try:
+        return is_pointer(fields := parse_line(line)) and "html" not in fields
+    except PageError:
+        return False
+
+
+def read_row(line: bytes, _max_bytes: int) -> Row:
+    """Return the row of a line."""
+    try:
+        return parse_line(line)
+    except PageError as error:
+        return Broken(error.reason, str(error))
+
+
+def parquet_rows(stream: BinaryIO) -> Iterator[Row]:
+    """Yield the rows of a file of Parquet, of which only the columns of pointers are read.
+
+    Raises:
+        OSError: it is damaged, or no index.
+    """
+    from dehusk.streams.files.parquet_index import batches  # noqa: PLC0415 it needs the extra `parquet`
+
+    for rows in batches(stream, POINTER_COLUMNS, _ROWS, _BUFFER_BYTES):
+        yield from rows
+
+
+def follow(
+    rows: Iterator[Row], pointers: WarcPointer, position: InputPosition, passed: int
+) -> Iterator[Outcome]:
+    """Yield the outcome of each row, in their order, and keep the position up to date.
+
+    The first `passed` rows are not followed.
+
+    Raises:
+        UnavailableError: the store of the WARC files does not answer.
+    """
+    waiting: deque[tuple[Future[Outcome] | Outcome, tuple[int, int] | None]] = deque()
+    threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="index")
+    try:
+        numbered = enumerate(rows, start=1)
+        for number, row in chain(numbered, repeat((0, None), _AT_ONCE)):
+            if row is not None:
+                waiting.append((_begin(threads, pointers, row, is_passed=number <= passed), position.span))
+            if waiting and (row is None or len(waiting) == _AT_ONCE):
+                begun, span = waiting.popleft()
+                outcome = begun.result() if isinstance(begun, Future) else begun
+                position.span = span
+                yield outcome
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(
+    threads: ThreadPoolExecutor, pointers: WarcPointer, row: Row, *, is_passed: bool
+) -> Future[Outcome] | Outcome:
+    if is_passed:
+        return _PASSED
+    if isinstance(row, Broken):
+        return row
+    if not is_pointer(row):
+        return Broken(BrokenReason.MALFORMED_MESSAGE, "a row without the columns of a pointer to a record")
+    return threads.submit(pointers.follow, row)

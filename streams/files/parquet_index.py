@@ -1,0 +1,29 @@
+"""Rows of an index in Parquet, as Common Crawl publishes one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_NEEDED = ("url", "warc_filename")
+
+
+def batches(
+    stream: BinaryIO, columns: Sequence[str], rows: int, buffer_bytes: int
+) -> Iterator[list[Mapping[str, object]]]:
+    """Yield the rows of a file, so many at once, with those of the columns that there are.
+
+    Raises:
+        OSError: it is damaged, or lacks the columns of an index.
+    """
+    try:
+        file = pq.ParquetFile(stream, buffer_size=buffer_bytes, pre_buffer=False)
+        there = set(file.schema_arrow.names)
+        if not there.issuperset(_NEEDED):
+            raise OSError(f"it has no columns {' and '.join(_NEEDED)}, as an index of WARC files")
+        wanted = [name for name in columns if name in there]
+        for batch in file.iter_batches(rows, columns=wanted, use_threads=False):
+            yield cast("list[Mapping[str, object]]", batch.to_pylist())
+    except (pa.ArrowException, ValueError) as error:
+        raise OSError(f"it is no whole file of Parquet: {error}") from error

@@ -1,0 +1,125 @@
+"""`reference`: messages that name the file or object of a page by a key, a path or a URL (claim checks)."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import Fields, json_in
+from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
+from dehusk.streams.sources.page import Outcome, describe_excess, known_url
+from dehusk.streams.sources.source import Decoded, Record, named_url
+from dehusk.streams.stores.roots import Root
+
+NO_ROOT = "set the folder of what messages name, or its URL in a store: --reference-root"
+_NAMES = (
+    "reference",
+    *("key", "s3_key", "object_key", "storage_key", "html_key", "body_key", "content_key", "blob_key"),
+    *("path", "s3_path", "file_path", "html_path", "body_path", "content_path", "storage_path", "blob_path"),
+    *("uri", "s3_uri", "s3_url", "gcs_uri", "object_url", "html_uri", "storage_url", "blob_url", "html_url"),
+    *("file", "filename", "location", "object"),
+)
+"""Fields that name the place of a page, where `--field reference=PATH` does not."""
+_BODIES = ("html", "html_base64", "content", "body")
+"""Fields of objects that hold more than a reference."""
+_MOST_BYTES = 4096
+"""Bytes of the longest reference, without what stands around it."""
+_TEXT = r"[^\s\x00-\x1f\x7f<>{}\"'|]+"
+_PLACE = re.compile(
+    rf"[a-z][a-z0-9+]*://{_TEXT}|\.?/?(?:{_TEXT}/)+{_TEXT}|{_TEXT}\.x?html?(?:\.\w{{2,4}})?", re.IGNORECASE
+)
+"""A URL, a path with a folder in it, or the name of a file of HTML."""
+_ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BUCKETS = ("s3", "s3a", "gs")
+
+
+class Reference(JsonFields):
+    """Objects, or plain texts, that name the place of a page; an object may hold a small page itself.
+
+    Only what lies below one of the roots is read. A name that is no URL is looked up below the first one.
+    """
+
+    name = "reference"
+
+    def __init__(self, max_bytes: int, roots: Sequence[Root], fields: FieldPaths = DEFAULT_FIELDS) -> None:
+        super().__init__(max_bytes, fields)
+        self._roots = roots
+
+    def recognises(self, message: Message) -> bool:
+        """Return True if the value is a reference, or an object with one and without a page."""
+        return self._reference(message) is not None
+
+    def encode(self, page: RawPage) -> Record:  # noqa: ARG002 it is no format of dehusk feed
+        """Refuse: who writes references has put the pages somewhere.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        raise ConfigurationError("pages cannot be written as references")
+
+    def _read(self, message: Message) -> Sequence[Decoded]:
+        reference = self._reference(message)
+        if reference is None:
+            if isinstance(json_in(message.value or b""), dict):
+                return super()._read(message)
+            detail = "neither a key, path or URL, nor an object with one: --field reference=PATH"
+            raise PageError(BrokenReason.WRONG_FORMAT, detail)
+        content = json_in(message.value or b"")
+        fields = content if isinstance(content, dict) else {}
+        url = self._field(fields, "url") or named_url(message) or known_url(reference)
+        return [self._open(reference, url, fields)]
+
+    def _reference(self, message: Message) -> str | None:
+        value = message.value or b""
+        content = json_in(value)
+        if isinstance(content, dict):
+            named = self._field(content, "reference")
+            names = iter([named]) if named is not None else _named(content)
+            return next((each for each in names if isinstance(each, str) and each), None)
+        text = value[: _MOST_BYTES + 1].strip()
+        if content is not None or len(text) > _MOST_BYTES:
+            return None
+        reference = text.decode("utf-8", "replace")
+        return reference if _PLACE.fullmatch(reference) else None
+
+    def _open(self, reference: str, url: object, fields: Fields) -> Outcome:
+        address = known_url(url)
+        if not self._roots:
+            detail = (
+                f"it names {reference!r}, and holds no page: --source reference --reference-root reads it"
+            )
+            return Broken(BrokenReason.HOLDS_ONLY_A_REFERENCE, detail, address)
+        root, name = self._locate(reference, fields)
+        if root is None:
+            detail = f"{reference!r} lies below no --reference-root"
+            return Broken(BrokenReason.RECORD_NOT_FOUND, detail, address)
+        try:
+            with root.open(name) as file:
+                body = file.read(self._max_bytes + 1)
+        except (OSError, ValueError) as error:
+            return Broken(BrokenReason.RECORD_NOT_FOUND, f"cannot read {reference!r}: {error}", address)
+        if len(body) > self._max_bytes:
+            detail = f"{reference!r}: {describe_excess(self._max_bytes)}"
+            return Broken(BrokenReason.PAGE_TOO_LARGE, detail, address)
+        return self._page(self._answer(url, body, fields))
+
+    def _locate(self, reference: str, fields: Fields) -> tuple[Root | None, str]:
+        """Return the root that a reference lies below, and its name there."""
+        bucket = fields.get("bucket")
+        absolute = [reference]
+        if isinstance(bucket, str) and not _ABSOLUTE.match(reference):
+            absolute = [f"{scheme}://{bucket}/{reference.lstrip('/')}" for scheme in _BUCKETS]
+        for root in self._roots:
+            for each in absolute:
+                if (name := root.below(each)) is not None:
+                    return root, name
+        if absolute != [reference] or _ABSOLUTE.match(reference):
+            return None, ""
+        return self._roots[0], reference.removeprefix("./").lstrip("/")
+
+
+def _named(content: Fields) -> Iterator[object]:
+    """Yield the values of fields that name a place, unless there is a field that holds a page."""
+    if all(content.get(name) is None for name in _BODIES):
+        yield from (content[name] for name in _NAMES if name in content)

@@ -1,0 +1,29 @@
+"""Errors of stores, and the objects' names in them."""
+
+from urllib.parse import urlsplit, urlunsplit
+
+from dehusk.schemas.errors import UnavailableError
+
+
+class StoreError(OSError):
+    """An object that cannot be read, however often it is tried; the message names it and says why."""
+
+
+class NotStoredError(StoreError):
+    """An object or bucket that does not exist."""
+
+
+class DeniedError(StoreError):
+    """An object that the store does not give to this user."""
+
+
+class StoreAwayError(UnavailableError):
+    """A store that did not answer, however often it was asked, or takes no credentials of this process."""
+
+
+def shown(url: str) -> str:
+    """Return a URL as messages show it: without a user's name, and a query, which may be a signature."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"}:
+        return url
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

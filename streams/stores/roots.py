@@ -1,0 +1,77 @@
+"""Folders below which messages may name files or objects, and nothing beside them."""
+
+import re
+from dataclasses import dataclass
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.stores.errors import NotStoredError, StoreError
+from dehusk.streams.stores.stored import Access, InputPath, StoredPath
+
+MESSAGE_SECONDS = 5.0
+"""Time for which a store is asked again for what a message names; then the message waits."""
+_MOST_OFFSET = 1 << 62
+_FILE = re.compile(r"file://(?:localhost)?(?=/)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder on this machine or in a store."""
+
+    place: InputPath
+
+    @classmethod
+    def of(cls, place: InputPath, patience: float = MESSAGE_SECONDS) -> "Root":
+        """Return the root at a path or URL.
+
+        A store that does not answer is asked again for `patience` seconds.
+
+        Raises:
+            ConfigurationError: the URL, or the settings of its store, do not fit.
+        """
+        if not isinstance(place, StoredPath):
+            return cls(place.absolute())
+        if place.url.startswith("http") and "?" in place.url:
+            raise ConfigurationError(f"{place}: the URL of a folder has no query")
+        path = StoredPath(f"{place.url.rstrip('/')}/", Access(patience, stays=True))
+        path.connect()
+        return cls(path)
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    def below(self, reference: str) -> str | None:
+        """Return the name below this root of an absolute path or URL; None if that lies elsewhere."""
+        if isinstance(self.place, StoredPath):
+            return reference.removeprefix(self.place.url) if reference.startswith(self.place.url) else None
+        path = unquote(_FILE.sub("", reference)) if _FILE.match(reference) else reference
+        folder = f"{str(self.place).rstrip('/')}/"
+        return path.removeprefix(folder) if path.startswith(folder) else None
+
+    def open(self, name: str, begin: int = 0, length: int | None = None) -> BinaryIO:
+        """Open the file or object of a name below this root, at an offset, to its end or for so many bytes.
+
+        Raises:
+            StoreError: the name leads elsewhere, or there is no such file or object, or it cannot be read.
+            OSError: the file cannot be read.
+            StoreAwayError: the store does not answer.
+        """
+        if not is_below(name):
+            raise StoreError(f"{name!r} is no name below {self}")
+        if begin > _MOST_OFFSET:
+            raise StoreError(f"{name!r} ends before the bytes that are asked for")
+        if isinstance(self.place, StoredPath):
+            return StoredPath(f"{self.place.url}{name}", self.place.access).open(begin, length)
+        path = self.place / name
+        if not path.is_file():
+            raise NotStoredError(f"there is no file {name!r} in {self}")
+        file = path.open("rb")
+        file.seek(begin)
+        return file
+
+
+def is_below(name: str) -> bool:
+    """Return True for a name that stays below the folder that it is looked up in, however it is written."""
+    parts = unquote(name).replace("\\", "/").split("/")
+    return not {"", ".", ".."} & set(parts)

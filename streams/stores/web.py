@@ -1,0 +1,198 @@
+"""Objects on web servers, in ranges (RFC 9110, section 14), and on HDFS by its REST interface, WebHDFS."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any, Protocol, cast
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from dehusk.streams.settings import MIB
+from dehusk.streams.stores.errors import DeniedError, NotStoredError, StoreAwayError, StoreError, shown
+from dehusk.streams.stores.piece import Piece
+
+_SECONDS = 20.0
+"""Time after which a server that sends nothing is asked again."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between two attempts; each pause is twice as long as the one before."""
+_MOST_LISTED = 64 * MIB
+"""Bytes of the largest list of a folder of HDFS: of some 200,000 files."""
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_LATER = {408, 429, 500, 502, 503, 504}
+"""Status codes of requests that may be repeated."""
+
+
+class Answer(Protocol):
+    """An answer of a server, as urllib gives it."""
+
+    status: int
+    headers: HTTPMessage
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the body."""
+        ...
+
+
+class WebServer:
+    """A web server that gives parts of its objects."""
+
+    def __init__(self, url: str, patience: float, *, stays: bool = False) -> None:
+        """Take the URL of the server; `patience` is the time in seconds of all attempts.
+
+        With `stays`, redirects to other servers are refused.
+        """
+        self.url = url
+        self._patience = patience
+        self._opener = build_opener(_Redirects(stays=stays))
+
+    def fetch(self, key: str, begin: int, end: int) -> Piece:
+        """Return a part of an object, whose end may lie behind that of the object.
+
+        Raises:
+            StoreError: there is none, or it cannot be read.
+            StoreAwayError: the server does not answer.
+        """
+        url = f"{self.url}/{key}"
+        headers = {"Range": f"bytes={begin}-{end - 1}", "Accept-Encoding": "identity"}
+
+        def read(answer: Answer) -> Piece:
+            size = _whole_size(answer, begin)
+            if size is None:
+                raise StoreError(f"{shown(url)}: its server gives no parts of it, only the whole")
+            expected = min(end, size) - begin
+            data = answer.read(expected)
+            if len(data) < expected:
+                raise HTTPException(f"it ends after {len(data):,} of {expected:,} bytes")
+            return Piece(
+                data, size, str(answer.headers.get("ETag") or answer.headers.get("Last-Modified", ""))
+            )
+
+        return self._ask(url, headers, read, is_empty=not begin)
+
+    def list(self, folder: str) -> Iterator[tuple[str, int]]:
+        """Refuse: there is no way to ask a web server.
+
+        Raises:
+            StoreError: always.
+        """
+        raise StoreError(f"{self.url}/{folder} ends as a folder, and web servers list none: name its files")
+
+    def _ask(
+        self, url: str, headers: dict[str, str], read: Callable[[Answer], Piece], *, is_empty: bool = False
+    ) -> Piece:
+        """Return what `read` makes of the answer; ask again while there is none, for so long."""
+        until, pause = time.monotonic() + self._patience, _FIRST_PAUSE
+        while True:
+            try:
+                request = Request(url, headers=headers)  # noqa: S310 the caller checks the scheme
+                with self._opener.open(request, timeout=_SECONDS) as answer:
+                    return read(cast("Answer", answer))
+            except HTTPError as error:
+                error.close()
+                if error.code == 416 and is_empty:
+                    return Piece(b"", 0, "")
+                if error.code not in _LATER:
+                    raise _refusal(error.code, url) from error
+                failure: Exception = error
+            except StoreError:
+                raise
+            except (OSError, HTTPException) as error:
+                failure = error
+            if time.monotonic() + pause > until:
+                why = failure.reason if type(failure) is URLError else failure
+                raise StoreAwayError(f"{shown(self.url)} does not give {shown(url)}: {why}") from failure
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _whole_size(answer: Answer, begin: int) -> int | None:
+    """Return the bytes of an object of which an answer has a part; None if it has not what was asked for."""
+    if answer.status == 206:
+        found = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
+        return int(found[2]) if found and int(found[1]) == begin else None
+    length = answer.headers.get("Content-Length", "")
+    return int(length) if not begin and length.isdecimal() else None
+
+
+def _refusal(status: int, url: str) -> StoreError:
+    if status in {401, 403}:
+        return DeniedError(f"access to {shown(url)} is denied ({status})")
+    if status in {404, 410}:
+        return NotStoredError(f"there is no {shown(url)}")
+    if status == 416:
+        return StoreError(f"{shown(url)} ends before the bytes that are asked for")
+    return StoreError(f"{shown(url)}: its server answers {status}")
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Redirects, which never lead to another scheme than to https."""
+
+    def __init__(self, *, stays: bool) -> None:
+        self._stays = stays
+
+    def redirect_request(  # noqa: PLR0917 urllib's
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        """Return the request of the place that a server names.
+
+        Raises:
+            StoreError: it is not to be asked.
+        """
+        there, here = urlsplit(newurl), urlsplit(req.full_url)
+        if there.scheme not in {here.scheme, "https"} or (
+            self._stays and (there.scheme, there.netloc) != (here.scheme, here.netloc)
+        ):
+            raise StoreError(
+                f"{shown(req.full_url)} leads to {there.scheme}://{there.netloc}, which is not asked"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+class WebHdfs(WebServer):
+    """HDFS: the name node gives sizes and lists, and sends requests for bytes on to data nodes."""
+
+    def __init__(self, url: str, patience: float) -> None:
+        """Take the URL `webhdfs://[user@]host:port` of the name node."""
+        parts = urlsplit(url)
+        user, _, address = parts.netloc.rpartition("@")
+        super().__init__(url, patience)
+        self._base = f"http://{address}/webhdfs/v1/"
+        self._user = f"&user.name={quote(user)}" if user else ""
+
+    def fetch(self, key: str, begin: int, end: int) -> Piece:
+        """Return a part of a file, as that of an object."""
+        status = self._status(key)["FileStatus"]
+        size = status["length"]
+        if begin >= max(size, 1):
+            raise StoreError(f"{self.url}/{key} ends before the bytes that are asked for")
+        expected = min(end, size) - begin
+
+        def read(answer: Answer) -> Piece:
+            data = answer.read(expected)
+            if len(data) < expected:
+                raise HTTPException(f"it ends after {len(data):,} of {expected:,} bytes")
+            return Piece(data, size, str(status["modificationTime"]))
+
+        return self._ask(self._address(key, f"OPEN&offset={begin}&length={max(expected, 1)}"), {}, read)
+
+    def list(self, folder: str) -> Iterator[tuple[str, int]]:
+        """Yield key and size of each file below a folder, in the order of their names."""
+        statuses = self._status(folder, "LISTSTATUS")["FileStatuses"]["FileStatus"]
+        for status in sorted(statuses, key=lambda each: each["pathSuffix"]):
+            key = f"{folder}/{status['pathSuffix']}".strip("/")
+            if status["type"] == "DIRECTORY":
+                yield from self.list(key)
+            else:
+                yield key, status["length"]
+
+    def _status(self, key: str, operation: str = "GETFILESTATUS") -> dict[str, Any]:
+        answered = self._ask(
+            self._address(key, operation), {}, lambda answer: Piece(answer.read(_MOST_LISTED), 0, "")
+        )
+        return cast("dict[str, Any]", json.loads(answered.data))
+
+    def _address(self, key: str, operation: str) -> str:
+        return f"{self._base}{quote(key)}?op={operation}{self._user}"
