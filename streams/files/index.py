@@ -13,6 +13,7 @@ from dehusk.streams.files.position import InputPosition
 from dehusk.streams.sources.fields import Fields
 from dehusk.streams.sources.page import Outcome
 from dehusk.streams.sources.warc import POINTER_COLUMNS, WarcPointer, is_pointer
+from dehusk.streams.wording import how_to_install
 
 PARQUET = b"PAR1"
 _AT_ONCE = 16
@@ -23,7 +24,7 @@ _BUFFER_BYTES = 1 << 20
 """Bytes of a column that are read at once."""
 _PASSED = Skipped(SkipReason.NOT_A_PAGE, "it was read before")
 
-Row = Fields | Broken
+Row = Fields | Skipped | Broken
 """Row of an index, or the reason why it is none."""
 
 
@@ -46,10 +47,15 @@ def read_row(line: bytes, _max_bytes: int) -> Row:
 def parquet_rows(stream: BinaryIO) -> Iterator[Row]:
     """Yield the rows of a file of Parquet, of which only the columns of pointers are read.
 
+    A file without them is Skipped.
+
     Raises:
-        OSError: it is damaged, or no index.
+        OSError: it is damaged, or the extra `parquet` is not installed.
     """
-    from dehusk.streams.files.parquet_index import batches  # noqa: PLC0415 it needs the extra `parquet`
+    try:
+        from dehusk.streams.files.parquet_index import batches  # noqa: PLC0415 it needs the extra `parquet`
+    except ModuleNotFoundError as error:
+        raise OSError(f"Parquet needs an extra: {how_to_install('parquet')}") from error
 
     for rows in batches(stream, POINTER_COLUMNS, _ROWS, _BUFFER_BYTES):
         yield from rows
@@ -86,7 +92,7 @@ def _begin(
 ) -> Future[Outcome] | Outcome:
     if is_passed:
         return _PASSED
-    if isinstance(row, Broken):
+    if isinstance(row, Skipped | Broken):
         return row
     if not is_pointer(row):
         return Broken(BrokenReason.MALFORMED_MESSAGE, "a row without the columns of a pointer to a record")

@@ -6,22 +6,28 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dehusk.schemas.outcomes import Skipped, SkipReason
+
 _NEEDED = ("url", "warc_filename")
 
 
 def batches(
     stream: BinaryIO, columns: Sequence[str], rows: int, buffer_bytes: int
-) -> Iterator[list[Mapping[str, object]]]:
+) -> Iterator[Sequence[Mapping[str, object] | Skipped]]:
     """Yield the rows of a file, so many at once, with those of the columns that there are.
 
+    A file without the columns of an index is Skipped.
+
     Raises:
-        OSError: it is damaged, or lacks the columns of an index.
+        OSError: it is damaged.
     """
     try:
         file = pq.ParquetFile(stream, buffer_size=buffer_bytes, pre_buffer=False)
         there = set(file.schema_arrow.names)
         if not there.issuperset(_NEEDED):
-            raise OSError(f"it has no columns {' and '.join(_NEEDED)}, as an index of WARC files")
+            detail = f"Parquet without the columns {' and '.join(_NEEDED)} of an index of WARC files"
+            yield [Skipped(SkipReason.NOT_HTML, detail)]
+            return
         wanted = [name for name in columns if name in there]
         for batch in file.iter_batches(rows, columns=wanted, use_threads=False):
             yield cast("list[Mapping[str, object]]", batch.to_pylist())

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from mimetypes import MimeTypes
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
@@ -278,13 +278,13 @@ class _PageReader(_LineReader[Outcome]):
         yield from self._follow(rows, name)
 
     def _follow(self, rows: Iterator[Row], name: str) -> Iterator[Outcome]:
-        """Yield the pages that the rows of an index point to.
-
-        Raises:
-            ConfigurationError: there is no folder of the WARC files.
-        """
+        """Yield the pages that the rows of an index point to; Damaged without a folder of the WARC files."""
         if self.warc_folder is None:
-            raise ConfigurationError(f"{name} is an index of WARC files: {NO_DIRECTORY}")
+            for row in islice(rows, 1):
+                detail = f"{name} is an index of WARC files: {NO_DIRECTORY}"
+                lack = Damaged(BrokenReason.RECORD_NOT_FOUND, detail)
+                yield row if isinstance(row, Skipped | Broken) else lack
+            return
         pointers = WarcPointer(self._max_bytes, self.warc_folder, PATIENCE_SECONDS)
         passed = self.passed.item if self.passed.file == self._position.place.file else 0
         yield from follow(rows, pointers, self._position, passed)

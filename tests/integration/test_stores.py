@@ -146,7 +146,6 @@ NAMED = [
         "denies access to s3://pages/crawl/0.warc.gz",
         {"AWS_SKIP_SIGNATURE": "true"},
     ),
-    ("s3://pages/parquet/a.parquet", "--warc-directory", {}),
 ]
 
 

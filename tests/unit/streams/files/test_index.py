@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.files.position import InputPosition, Place
 from dehusk.streams.files.readers import read_pages
@@ -153,8 +153,9 @@ def test_parquet_that_is_cut_off_is_damaged(crawl, folder, cut):
 
 def test_parquet_of_something_else_is_named(folder):
     (folder / "a.parquet").write_bytes(as_parquet([{"text": "a"}]))
-    (damaged,) = read(folder / "a.parquet", folder)
-    assert "no columns url and warc_filename" in damaged.detail
+    for warc_folder in (folder, None):
+        (skipped,) = read(folder / "a.parquet", warc_folder)
+        assert (skipped.reason, "url and warc_filename" in skipped.detail) == (SkipReason.NOT_HTML, True)
 
 
 def test_a_line_that_is_no_row_costs_only_itself(crawl, folder):
@@ -191,8 +192,11 @@ def test_a_record_that_inflates_without_end_is_not_inflated(server, crawl):
 
 def test_an_index_needs_the_folder_of_its_files(crawl, folder):
     (folder / "index.jsonl").write_bytes(as_lines(crawl[1]))
-    with pytest.raises(ConfigurationError, match="--warc-directory"):
-        read(folder / "index.jsonl", None)
+    (folder / "index.parquet").write_bytes(as_parquet(crawl[1]))
+    for name in ("index.jsonl", "index.parquet"):
+        (damaged,) = read(folder / name, None)
+        assert isinstance(damaged, Damaged)
+        assert "--warc-directory" in damaged.detail
 
 
 def test_an_index_ends_where_the_store_of_its_files_is_away(crawl, folder, monkeypatch):
