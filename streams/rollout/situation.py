@@ -16,6 +16,9 @@ from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.control import Control, ControlTopic, read_control
 from dehusk.streams.rollout.transitions import first_state
 
+_MAX_NAMED = 5
+"""Other roll-outs that are named where one has no workers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Situation:
@@ -31,11 +34,19 @@ class Situation:
     """Trials that have ended, oldest first."""
     taken_back: frozenset[str] = frozenset()
     """Versions of the model that workers have taken back, and that no state needs."""
+    others: Sequence[Scope] = ()
+    """Other roll-outs on the topic, with a state or live workers."""
 
     @property
     def seen(self) -> list[WorkerReport]:
         """Reports of all that workers have seen of the versions."""
         return [*self.workers, *self.stopped]
+
+    @property
+    def elsewhere(self) -> str:
+        """End of a sentence on a roll-out without a state or workers: where the topic has others."""
+        others = "" if self.state else " and ".join(map(str, self.others[:_MAX_NAMED]))
+        return others and f"; the topic has {others}"
 
     def current(self, by: str, *, serving: str | None = None) -> Rollout:
         """Return the current state, from which the next one is made.
@@ -56,6 +67,7 @@ class Situation:
         if not found and serving is None:
             raise ConfigurationError(
                 f"no worker of {self.scope} reports which version serves; promote that one first"
+                f"{self.elsewhere}"
             )
         return first_state(found[0] if found else serving or "", by)
 
@@ -86,7 +98,9 @@ async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
     state, workers, ended = control.states.get(scope), control.live_reports(scope), control.ended(scope)
     stopped = control.evidence(scope, {each.worker for each in workers})
     taken_back = frozenset(taken_back_versions(control, scope.model))
-    return Situation(scope, state, workers, stopped, ended, taken_back)
+    scopes = {*control.states, *(key.scope for key in control.reports if control.live_reports(key.scope))}
+    others = sorted(scopes - {scope}, key=str)
+    return Situation(scope, state, workers, stopped, ended, taken_back, others)
 
 
 async def read_existing(topic: ControlTopic) -> Control:

@@ -63,6 +63,9 @@ def show_command(*, name: str, sources: Sources, group: str, trials: int, as_jso
     requests, failures, times and mean batch size since it was loaded. With --control-topic, what workers have
     seen of the versions that label, what differs between those on trial and the trusted one, with the latest
     blocks that are decided otherwise, and the same of the version's last trials that have ended.
+
+    If Triton or the repository cannot be reached, what the other one has is shown, a message says which is
+    missing and why, and the command ends with status 1; --without-triton asks the repository alone.
     """
     from dehusk.streams.cli.model.model_actions import show_version
 

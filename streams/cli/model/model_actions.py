@@ -28,7 +28,7 @@ from dehusk.streams.cli.model.views import (
     print_shown,
     print_stale,
     print_versions,
-    print_warnings,
+    repair_command,
 )
 from dehusk.streams.cli.shared.terminal import ask
 from dehusk.streams.models.candidate import Candidate, find_candidate, read_text
@@ -94,8 +94,9 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
     print_versions(
         versions, missing, roles_by_name, stale=stale, is_triton_known=triton is not None, as_json=as_json
     )
-    for model, named in stale.items():
-        print_stale(sources.repository, model, named)
+    if sources.control_topic:
+        for model, named in stale.items():
+            print_stale(sources.repository, model, named, repair_command(model, sources.control_topic))
     if missing:
         listed = "Triton's" if stored is None else "the repository's (--without-triton lists them alone)"
         raise UnavailableError(f"{'; '.join(missing)}; these are {listed}")
@@ -103,12 +104,22 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
 
 
 def show_version(name: str, sources: Sources, group: str, *, trials: int, as_json: bool) -> None:
-    """Print what is known of a version, or of the default one of a model, and of its last trials."""
+    """Print what is known of a version, or of the default one of a model, and of its last trials.
+
+    Raises:
+        ConfigurationError: there is no such version.
+        UnavailableError: Triton does not answer, or there is no repository; the rest was printed.
+    """
     model, version = split_name(name)
     missing: list[str] = []
     triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
-    known = _find_version(model, version, _read_stored(sources.repository, missing, model), triton)
-    print_warnings(missing)
+    stored = _read_stored(sources.repository, missing, model)
+    if stored is None and triton is None:
+        raise UnavailableError("; ".join(missing))
+    try:
+        known = _find_version(model, version, stored or [], triton)
+    except ConfigurationError as error:
+        raise ConfigurationError("; ".join((str(error), *missing))) from error
     statistics = asyncio.run(_read_statistics(sources.triton, known)) if known.state == "READY" else None
     situation = None
     if sources.control_topic:
@@ -117,7 +128,18 @@ def show_version(name: str, sources: Sources, group: str, *, trials: int, as_jso
         ended = [each for each in situation.ended if each.version == known.version]
         situation = replace(situation, ended=ended[: -trials - 1 : -1])
     directory = sources.repository / model / known.version
-    print_shown(known, statistics, directory, situation, is_triton_known=triton is not None, as_json=as_json)
+    print_shown(
+        known,
+        statistics,
+        directory,
+        situation,
+        missing,
+        is_triton_known=triton is not None,
+        as_json=as_json,
+    )
+    if missing:
+        shown = "Triton" if stored is None else "the repository (--without-triton asks it alone)"
+        raise UnavailableError(f"{'; '.join(missing)}; this is what {shown} has")
 
 
 async def _read_triton(address: str, missing: list[str]) -> OnTriton | None:
@@ -144,9 +166,9 @@ def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[
 
 
 def _find_version(
-    model: str, version: str, stored: list[StoredVersion] | None, triton: OnTriton | None
+    model: str, version: str, stored: list[StoredVersion], triton: OnTriton | None
 ) -> KnownVersion:
-    versions = [known for known in match_versions(stored or [], triton) if known.model == model]
+    versions = [known for known in match_versions(stored, triton) if known.model == model]
     matching = [known for known in versions if (known.version == version if version else known.is_default)]
     if not matching and not version:
         matching = versions[-1:]

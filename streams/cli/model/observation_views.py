@@ -17,6 +17,7 @@ from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.wording import pluralize, printable
 
+_UNKNOWN = "–"
 _COLUMNS = ("version", "pages", "no answer", "late", "no probabilities", "words kept", "p50", "p99")
 
 
@@ -132,8 +133,9 @@ def _print_figures(situation: Situation) -> None:
 
 def _row(name: str, figures: Figures) -> list[str]:
     failures = [f"{each:,}" for each in (figures.errors, figures.late, figures.rejected)]
+    kept = f"{figures.kept_share:.1%}" if figures.words else _UNKNOWN
     times = [f"{1000 * figures.seconds(share):.0f} ms" for share in (0.5, 0.99)]
-    return [name, f"{figures.pages:,}", *failures, f"{figures.kept_share:.1%}", *times]
+    return [name, f"{figures.pages:,}", *failures, kept, *(times if figures.calls else (_UNKNOWN, _UNKNOWN))]
 
 
 def _describe(trial: str, comparison: Comparison) -> str:

@@ -25,6 +25,7 @@ from dehusk.streams.cli.model.views import (
     print_stale,
     print_status,
     print_warnings,
+    repair_command,
 )
 from dehusk.streams.cli.shared.terminal import ask
 from dehusk.streams.models.server import ModelServer
@@ -50,7 +51,6 @@ from dehusk.streams.rollout.situation import (
     trust_serving,
 )
 from dehusk.streams.rollout.waiting import wait_for_workers
-from dehusk.streams.wording import program
 
 Step = Callable[[Rollout, str], Rollout]
 """Function from the current state and the name of who changes it to the next state."""
@@ -70,7 +70,11 @@ def show_status(options: RolloutOptions) -> None:
     situation = asyncio.run(read_situation(topic, options.scope))
     stale = stale_versions(options.repository, options.scope.model, situation.taken_back)
     print_status(situation, stale, as_json=options.as_json)
-    print_stale(options.repository, options.scope.model, stale)
+    print_stale(options.repository, options.scope.model, stale, _repairing(options))
+
+
+def _repairing(options: RolloutOptions) -> str:
+    return repair_command(options.scope.model, options.control_topic, options.group)
 
 
 def show_history(options: RolloutOptions, limit: int) -> None:
@@ -156,7 +160,7 @@ async def _withdraw(
                 withdraw(options.repository, scope.model, gone, moved, claim.check)
             await unload(server, scope.model, gone, moved, is_used=is_used, guard=claim.check)
     except DehuskError as error:
-        print_warnings([f"{error}; `{program()} model repair {scope.model}` takes out what was left"])
+        print_warnings([f"{error}; {_repairing(options)} takes out what was left"])
 
 
 async def _serve_and_change(
@@ -203,7 +207,7 @@ async def _trust(
     notice = (
         f"revision {state.revision} is written, and version {state.serving} is not the trusted one on Triton"
     )
-    repair = f"`{program()} model repair {situation.scope.model}` sees to it"
+    repair = f"{_repairing(options)} sees to it"
     try:
         is_trusted = await trust_serving(situation, state, server, options.repository, guard=guard)
     except (UnavailableError, ConflictError) as error:

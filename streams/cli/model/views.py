@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import CONFIG_FILE, served
-from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.rollout import Limits, Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.cli.model.observation_views import (
     ended_objects,
@@ -31,6 +32,7 @@ from dehusk.streams.models.verification import Latency, Report
 from dehusk.streams.rollout.situation import Role, Situation
 from dehusk.streams.rollout.steps import wait_reason
 from dehusk.streams.rollout.transitions import describe_state
+from dehusk.streams.settings import TopicSettings
 from dehusk.streams.wording import pluralize, printable, program
 
 
@@ -71,13 +73,22 @@ def print_changed(
         echo("no worker of the group reports: those that start follow it")
 
 
-def print_stale(repository: Path, model: str, stale: Sequence[str]) -> None:
-    """Print on standard error which versions a policy names although workers have taken them back."""
+def repair_command(model: str, topic: str, group: str = TopicSettings().group) -> str:
+    """Return the command that has the policy of a model name what the roll-outs on a topic need."""
+    of_group = "" if group == TopicSettings().group else f" --group {quote(group)}"
+    return f"`{program()} model repair {model} --control-topic {quote(topic)}{of_group}`"
+
+
+def print_stale(repository: Path, model: str, stale: Sequence[str], repairing: str) -> None:
+    """Print on standard error which versions a policy names although workers have taken them back.
+
+    `repairing` is the command that takes them out.
+    """
     if stale:
         click.echo(
             f"dehusk: {repository / model / CONFIG_FILE} names version {', '.join(stale)}, taken back by "
-            f"workers: a restart of Triton loads it again. `{program()} model repair {model} --control-topic "
-            "TOPIC` takes it out, as the next shadow, canary or promotion does",
+            f"workers: a restart of Triton loads it again. {repairing} takes it out, as the next shadow, "
+            "canary or promotion does",
             err=True,
         )
 
@@ -101,7 +112,7 @@ def print_status(situation: Situation, stale: Sequence[str], *, as_json: bool) -
     for each in situation.workers:
         echo(_describe_worker(each))
     if not situation.workers:
-        echo("no worker of the group reports")
+        echo(f"no worker of the group reports{situation.elsewhere}")
     print_summary(situation)
 
 
@@ -137,6 +148,15 @@ def _print_state(situation: Situation) -> None:
         change = situation.state.change
         at = f"{change.at:%Y-%m-%d %H:%M:%S} UTC"
         echo(f"revision {situation.state.revision}, {at}, {printable(change.by)}: {printable(change.reason)}")
+        if set_limits := _set_limits(situation.state.limits):
+            echo(f"limits other than by default: {set_limits}")
+
+
+def _set_limits(limits: Limits) -> str:
+    """Return the limits that commands have changed, as they name them."""
+    default = asdict(Limits())
+    changed = {name: value for name, value in asdict(limits).items() if value != default[name]}
+    return ", ".join(f"{name.replace('_', '-')}={value:g}" for name, value in changed.items())
 
 
 def _describe_worker(report: WorkerReport) -> str:
@@ -191,6 +211,7 @@ def print_shown(
     statistics: Statistics | None,
     version: Path,
     observations: Situation | None,
+    missing: Sequence[str],
     *,
     is_triton_known: bool,
     as_json: bool,
@@ -212,7 +233,7 @@ def print_shown(
         if observations:
             seen = {**observations_object(observations), "ended": ended_objects(observations)}
             more |= {"rollout": {"state": observations.state, **seen}}
-        _print_object({**asdict(known), **more})
+        _print_object({**asdict(known), **more, "missing": missing})
         return
     print_table(plain_console(), _VERSION_COLUMNS, [_version_row(known, is_triton_known=is_triton_known)])
     for does, declared in tensors.items():

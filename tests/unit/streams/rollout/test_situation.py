@@ -47,7 +47,8 @@ async def test_the_state_and_the_workers_that_are_there_are_found(control: Contr
     found = await read_situation(TOPIC, SCOPE)
     assert (found.state, [report.worker for report in found.workers]) == (START, ["a", "b"])
     other = await read_situation(TOPIC, Scope("m", "other"))
-    assert (other.state, other.workers) == (None, [])
+    assert (other.state, other.workers, other.others) == (None, [], [SCOPE])
+    assert found.others == []
 
 
 @pytest.mark.usefixtures("control")

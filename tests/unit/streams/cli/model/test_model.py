@@ -112,6 +112,30 @@ def test_a_version_is_shown(repository: Path) -> None:
     assert "versions: 1, 9" in str(refused("show", "model/2", "--without-triton", "--repository", repository))
 
 
+def test_where_triton_is_away_a_version_is_shown_as_the_repository_has_it(repository: Path) -> None:
+    words = ("show", "model/9", "--triton", "127.0.0.1:1", "--model-repository", repository)
+    ended = call(*words)
+    assert "model/9\tyes\tunknown\t" in ended.stdout
+    assert isinstance(ended.exception, UnavailableError)
+    assert "Triton at 127.0.0.1:1" in str(ended.exception)
+    assert str(ended.exception).endswith("what the repository (--without-triton asks it alone) has")
+    (missing,) = orjson.loads(call(*words, "--json").stdout)["missing"]
+    assert "Triton at 127.0.0.1:1" in missing
+    alone = call("show", "model/9", "--without-triton", "--model-repository", repository, "--json")
+    assert (alone.exit_code, orjson.loads(alone.stdout)["missing"]) == (0, [])
+
+
+def test_a_version_that_only_triton_may_have_is_not_said_to_be_nowhere(repository: Path) -> None:
+    error = refused("show", "model/8", "--triton", "127.0.0.1:1", "--model-repository", repository)
+    assert "there is no version 8 of model 'model'; versions: 1, 9; Triton at 127.0.0.1:1" in str(error)
+
+
+def test_where_both_are_away_nothing_is_said_of_a_version(tmp_path: Path) -> None:
+    error = refused("show", "model/9", "--triton", "127.0.0.1:1", "--model-repository", tmp_path / "none")
+    assert isinstance(error, UnavailableError)
+    assert "there is no model repository" in str(error)
+
+
 def test_a_version_is_verified_in_process(repository: Path) -> None:
     ended = call("verify", "model/1", "--labeler", "onnx", "--repository", repository, "--model", "model")
     assert ended.exit_code == 0, ended.output

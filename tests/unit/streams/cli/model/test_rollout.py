@@ -166,7 +166,29 @@ def test_a_command_that_comes_second_leaves_triton_as_it_was(
 
 def test_a_status_says_that_no_worker_reports(cluster: Cluster) -> None:
     cluster.situation = Situation(SCOPE, START, [])
-    assert "no worker of the group reports" in cluster.run("status", "dehusk").stdout
+    assert cluster.run("status", "dehusk").stdout.endswith("no worker of the group reports\n")
+
+
+def test_where_a_group_is_not_known_those_are_named_that_are(cluster: Cluster) -> None:
+    cluster.situation = Situation(SCOPE, None, [], others=[Scope("dehusk", "shop"), Scope("other", "news")])
+    known = "; the topic has model dehusk in group shop and model other in group news"
+    assert f"no worker of the group reports{known}\n" in cluster.run("status", "dehusk").stdout
+    told = cluster.run("canary", "dehusk/8", "--share", "1", "--yes")
+    assert str(told.exception).endswith(f"promote that one first{known}")
+
+
+def test_a_status_names_the_limits_that_were_changed(cluster: Cluster) -> None:
+    assert "limits" not in cluster.run("status", "dehusk").stdout
+    limits = Limits(least_pages=20, most_latency=4.5)
+    cluster.situation = Situation(SCOPE, replace(START, limits=limits), [REPORT])
+    shown = cluster.run("status", "dehusk").stdout
+    assert "\nlimits other than by default: least-pages=20, most-latency=4.5\n" in shown
+
+
+def test_times_and_words_that_nobody_knows_are_not_shown_as_none(cluster: Cluster) -> None:
+    figures = {"7": Figures(pages=4, late=4)}
+    cluster.situation = Situation(SCOPE, START, [replace(REPORT, figures=figures)])
+    assert "7\t4\t0\t4\t0\t–\t–\t–\n" in cluster.run("status", "dehusk").stdout
 
 
 @pytest.mark.parametrize("answer", ["", "n\n"])
@@ -189,7 +211,7 @@ def test_a_status_says_that_the_policy_names_a_version_that_was_taken_back(
     cluster.situation = replace(cluster.situation, taken_back=frozenset({"8"}))
     told = cluster.run(*words, "--json")
     assert f"{config} names version 8, taken back by workers" in told.stderr
-    assert "model repair dehusk --control-topic" in told.stderr
+    assert "model repair dehusk --control-topic dehusk-control --group news` takes it out" in told.stderr
     assert orjson.loads(told.stdout)["stale"] == ["8"]
     config.write_text("version_policy { specific { versions: [ 7 ] } }")
     assert cluster.run(*words).stderr == ""
