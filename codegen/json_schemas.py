@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from dehusk.inference.labelers.labeler import LABELERS
+from dehusk.schemas import documents
 from dehusk.schemas.documents import SCHEMA_VERSION, CleanedDocument
 from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
 from dehusk.schemas.pages import PAGE_KINDS, Message
@@ -80,7 +81,7 @@ KEYWORDS: dict[str, Schema] = {
 }
 """Keywords that the type of a field does not say, by type and field."""
 
-OPTIONAL = {f"CleanedDocument.{name}" for name in ("markdown", "html", "blocks", "links")}
+OPTIONAL = {f"CleanedDocument.{name}" for name in documents.OPTIONAL_FIELDS}
 """Fields that are written where they were asked for, and are never null."""
 
 _NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]*)$"}

@@ -14,7 +14,8 @@ from dehusk.schemas.pickled import PickledByFields
 from dehusk.schemas.reading import read
 
 SCHEMA_VERSION = "1"
-_OPTIONAL = ("blocks", "links", "markdown", "html")
+OPTIONAL_FIELDS = ("blocks", "links", "markdown", "html")
+"""Fields of the JSON that are left out where they are null."""
 
 
 class Comments(StrEnum):
@@ -238,7 +239,7 @@ class CleanedDocument(PickledByFields):
     def to_json_bytes(self) -> bytes:
         """Return the JSON in UTF-8."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in _OPTIONAL:
+        for name in OPTIONAL_FIELDS:
             if named[name] is None:
                 del named[name]
         if self.fetched_at is not None:

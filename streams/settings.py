@@ -18,6 +18,17 @@ Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 """Kafka's codecs, by which a producer compresses batches of records."""
 
 
+class ValueFormat(StrEnum):
+    """Encoding of documents on their topics."""
+
+    JSON = "json"
+    """Bare JSON, without a schema."""
+    JSON_SCHEMA = "json-schema"
+    """JSON, framed with the number of its JSON Schema at a registry."""
+    AVRO = "avro"
+    PROTOBUF = "protobuf"
+
+
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
     """The server that gives tokens for OAUTHBEARER, by OpenID Connect's client credentials."""

@@ -16,6 +16,7 @@ from dehusk.streams.settings import (
     RedisSettings,
     TopicSettings,
     TritonSettings,
+    ValueFormat,
     WhenTritonIsUnavailable,
     available_processors,
 )
@@ -78,6 +79,10 @@ class WorkerSettings:
     """Processes that decode, segment and encode pages."""
     format: str = "document"
     """Format of documents, a name in `dehusk.streams.topics.formats`."""
+    value_format: ValueFormat = ValueFormat.JSON
+    """Encoding of documents of the format `document`; all but JSON need a schema registry."""
+    schema_subject: str | None = None
+    """Subject of their schema at the registry; None for that of the output topic."""
     unsure_below: float = UNSURE_BELOW
     """Expected F1 below which documents go to `topics.unsure`, too."""
     compression: Compression = "none"

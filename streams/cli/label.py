@@ -182,9 +182,10 @@ async def _add_unsure(store: PageStore, topic: str, limit: int, settings: Worker
     """
     from dehusk.streams.inspection.inspection import open_inspector_pool
     from dehusk.streams.labeling.unsure import UnsurePages
+    from dehusk.streams.sources.registry import open_registry
 
     async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
-        unsure = UnsurePages(settings.kafka, topic, pool)
+        unsure = UnsurePages(settings.kafka, topic, pool, open_registry(settings.source_settings))
         async with aclosing(unsure.read()) as pages:
             async for page in pages:
                 store.add(page)

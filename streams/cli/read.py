@@ -8,13 +8,16 @@ import click
 import orjson
 
 from dehusk.schemas.documents import origin_of
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import Message
 from dehusk.streams.cli.shared.kafka_options import kafka_options, topic_option
 from dehusk.streams.cli.shared.output_options import LINES, output_options, report_resumption
+from dehusk.streams.cli.shared.page_options import registry_option
 from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.dataset.folder import FolderSettings
 from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.sources.registry import SourceSettings, open_registry
+from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.wording import pluralize
 
 _SEPARATOR = "\f"
@@ -48,6 +51,7 @@ Examples:
     help="Print of each its URL, its headline on a line that may be empty, its text, and a line with a form "
     "feed (\\f), which no text has.",
 )
+@registry_option
 @output_options
 def command(
     *,
@@ -56,13 +60,15 @@ def command(
     last: int | None,
     follow: bool,
     as_text: bool,
+    schema_registry: str | None,
     output: FolderSettings | None,
 ) -> None:
     """Print the documents of the output topic, one line of JSON each, or write them into files.
 
     Joins no consumer group and commits nothing, so it takes nothing from other readers. A page that was
     cleaned more than once has as many documents, until Kafka compacts the topic; the last one counts.
-    Documents that a worker wrote in another --format are printed as they are.
+    Documents that a worker wrote in another --format are printed as they are; those of another --value-format
+    are printed in JSON, for which those in Avro need --schema-registry.
 
     With --output, they are written as files of a folder: Parquet, lines or WET. Each file has its name once
     it is whole, and says which offsets it holds; --resume goes on behind the last one, so each document is in
@@ -72,11 +78,12 @@ def command(
     if output is not None and (last is not None or as_text):
         raise click.UsageError("--output takes all documents as they are: it goes without --last and --text")
     _configure_logs()
+    registry = open_registry(SourceSettings(schema_registry=schema_registry))
     if output is not None:
-        _write_files(kafka, topic, output, follow=follow)
+        _write_files(kafka, topic, output, registry, follow=follow)
         return
     with _interruptible(follow=follow):
-        asyncio.run(_print(kafka, topic, last, follow=follow, as_text=as_text))
+        asyncio.run(_print(kafka, topic, last, registry, follow=follow, as_text=as_text))
 
 
 def _interruptible(*, follow: bool) -> AbstractContextManager[None]:
@@ -84,7 +91,14 @@ def _interruptible(*, follow: bool) -> AbstractContextManager[None]:
     return suppress(KeyboardInterrupt) if follow else nullcontext()
 
 
-def _write_files(kafka: KafkaSettings, topic: str, output: FolderSettings, *, follow: bool) -> None:
+def _write_files(
+    kafka: KafkaSettings,
+    topic: str,
+    output: FolderSettings,
+    registry: SchemaRegistry | None,
+    *,
+    follow: bool,
+) -> None:
     """Write the documents, and say of which this is not possible.
 
     Raises:
@@ -96,7 +110,7 @@ def _write_files(kafka: KafkaSettings, topic: str, output: FolderSettings, *, fo
 
     options = {"command": "read", "topic": topic, "cluster": asyncio.run(cluster_id(kafka))}
     with open_folder(output, PLACE_COLUMNS, options) as folder:
-        files = TopicFiles(kafka, topic, folder, of_lines=output.format == LINES)
+        files = TopicFiles(kafka, topic, folder, registry, of_lines=output.format == LINES)
         report_resumption(folder)
         try:
             with _interruptible(follow=follow):
@@ -109,11 +123,24 @@ def _write_files(kafka: KafkaSettings, topic: str, output: FolderSettings, *, fo
         raise SystemExit(1)
 
 
-async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:
+async def _print(
+    kafka: KafkaSettings,
+    topic: str,
+    last: int | None,
+    registry: SchemaRegistry | None,
+    *,
+    follow: bool,
+    as_text: bool,
+) -> None:
     from dehusk.streams.topics.documents import read_documents
+    from dehusk.streams.topics.value_formats import in_json
 
     async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
-        async for document in documents:
+        async for written in documents:
+            try:
+                document = in_json(written, registry)
+            except PageError as error:
+                raise ConfigurationError(str(error)) from error
             if as_text:
                 echo(f"{_decoded(document.key)}\n{_headline_and_text(document)}")
                 click.echo(_SEPARATOR)

@@ -27,6 +27,7 @@ from dehusk.streams.cli.shared.options import (
     number_option,
     require_both,
     seconds_option,
+    was_typed,
 )
 from dehusk.streams.cli.shared.page_options import (
     document_options,
@@ -50,6 +51,7 @@ from dehusk.streams.settings import (
     FlowLimits,
     TopicSettings,
     TritonSettings,
+    ValueFormat,
     WhenTritonIsUnavailable,
 )
 from dehusk.streams.topics.formats import FORMATS
@@ -184,6 +186,18 @@ def _monitoring(
     help="Format of documents: dehusk's JSON, a line for datatrove or Dolma, Markdown, or "
     "HTML of the content alone.",
 )
+@enum_option(
+    "--value-format",
+    default=_WORKER.value_format,
+    help="Encoding of documents: bare JSON, or by a schema of --schema-registry, JSON, Avro or protobuf, in "
+    "Confluent's wire format. The worker registers the schema at its start. Other topics keep their format.",
+)
+@click.option(
+    "--schema-subject",
+    metavar="NAME",
+    help="With --value-format: the subject of the schema of documents; by default that of the output topic, "
+    "TOPIC-value.",
+)
 @compression_option
 @document_options(click.option("--with-blocks", is_flag=True, help="List every block with its probability."))
 @number_option(
@@ -296,6 +310,10 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
 
     configure_logs(log_level, as_json=log_json)
     require_folders(settings.source, settings.source_settings)
+    if settings.value_format is not ValueFormat.JSON:
+        _check_value_format(settings)
+    elif was_typed("schema_subject"):
+        raise click.UsageError("--schema-subject is for the schema of a --value-format other than json")
     require_labeler_of_triton(settings.labeler)
     require_labeler_of_repository(settings.labeler)
     if settings.topics.control:
@@ -303,6 +321,13 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
     elif settings.webhook:
         raise click.UsageError("--webhook tells of the workers on a control topic: give --control-topic, too")
     asyncio.run(run_worker(settings))
+
+
+def _check_value_format(settings: WorkerSettings) -> None:
+    if settings.format != "document" or settings.source_settings.schema_registry is None:
+        from dehusk.streams.topics.value_formats import NO_SCHEMA
+
+        raise click.UsageError(NO_SCHEMA)
 
 
 def _check_versions(settings: WorkerSettings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import msgspec
 import orjson
 
 from dehusk.schemas.documents import Origin, origin_of
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, Tombstone
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.files.readers import STANDARD_INPUT, read_pages
@@ -24,8 +25,10 @@ from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.page import known_url
 from dehusk.streams.sources.registry import show_beginning
+from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.source import Decoded, named_urls
 from dehusk.streams.topics.dead_letters import read_dead_letter
+from dehusk.streams.topics.value_formats import in_json
 from dehusk.streams.wording import pluralize, printable
 
 _SHOWN = 200
@@ -55,6 +58,8 @@ class Lookup:
     _kafka: KafkaSettings
     _topics: TopicSettings
     _raw: RawMessages
+    _registry: SchemaRegistry | None = None
+    """Registry of the schemas of documents in Avro, if there is one."""
 
     async def message_at(self, position: Origin) -> Message:
         """Read the raw message at a position, or that of the document or dead letter there."""
@@ -63,7 +68,7 @@ class Lookup:
         if position.topic == self._topics.dead_letters:
             return _original(await self._read(position))
         if position.topic == self._topics.output:
-            return await self._read(self._source(await self._read(position)))
+            return await self._read(await self._source(await self._read(position)))
         raise ConfigurationError(f"the worker neither reads nor writes pages at {printable(position.topic)}")
 
     async def message_of(self, url: str) -> Message:
@@ -78,7 +83,7 @@ class Lookup:
                 "URL, or the position of its message; `dehusk why` knows of others, such as skipped pages"
             )
         if newest.topic != dead_letters:
-            return await self._read(self._source(newest))
+            return await self._read(await self._source(newest))
         letter = read_dead_letter(newest)
         if letter is not None and not letter.is_whole:
             return await self._read(letter.origin)
@@ -99,10 +104,13 @@ class Lookup:
             raise ConfigurationError(f"Kafka holds no message at {printable(str(position))}, or not any more")
         return message
 
-    def _source(self, document: Message) -> Origin:
+    async def _source(self, document: Message) -> Origin:
         """Return the position of the message of a document, as the document has it."""
         try:
-            source = msgspec.convert(orjson.loads(document.value or b""), _DocumentSource).source
+            read = await asyncio.to_thread(in_json, document, self._registry)
+            source = msgspec.convert(orjson.loads(read.value or b""), _DocumentSource).source
+        except PageError as error:
+            raise ConfigurationError(str(error)) from error
         except ValueError as error:
             raise ConfigurationError(
                 f"{origin_of(document)} does not say where its message is: documents of --format document do"
@@ -113,7 +121,9 @@ class Lookup:
 
 
 @asynccontextmanager
-async def open_lookup(kafka: KafkaSettings, topics: TopicSettings) -> AsyncIterator[Lookup]:
+async def open_lookup(
+    kafka: KafkaSettings, topics: TopicSettings, registry: SchemaRegistry | None
+) -> AsyncIterator[Lookup]:
     """Open a lookup in the topics of a worker.
 
     Raises:
@@ -121,7 +131,7 @@ async def open_lookup(kafka: KafkaSettings, topics: TopicSettings) -> AsyncItera
         UnavailableError: the brokers do not answer.
     """
     async with open_raw_messages(kafka) as raw:
-        yield Lookup(kafka, topics, raw)
+        yield Lookup(kafka, topics, raw, registry)
 
 
 async def page_in(message: Message, url: str | None, pool: PreparationPool) -> Decoded:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import msgspec
 
 from dehusk.schemas.documents import Origin, origin_of
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.inspection.lookup import page_in
 from dehusk.streams.kafka.reader import RawMessages, open_raw_messages
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.topics.documents import read_documents
+from dehusk.streams.topics.value_formats import in_json
 
 _MAX_HELD = 100_000
 """Documents that are held; of more, the less sure half is."""
@@ -34,6 +36,8 @@ class UnsurePages:
     kafka: KafkaSettings
     topic: str
     pool: PreparationPool
+    registry: SchemaRegistry | None
+    """Registry of the schemas of documents in Avro, if there is one."""
     gone: int = 0
     """Documents so far whose page Kafka holds no more."""
 
@@ -59,7 +63,7 @@ class UnsurePages:
         held: dict[bytes | None, _Document] = {}
         async with aclosing(read_documents(self.kafka, self.topic, newest=None, follow=False)) as messages:
             async for message in messages:
-                held[message.key] = _document(message)
+                held[message.key] = _document(message, self.registry)
                 if len(held) > _MAX_HELD:
                     held = dict(sorted(held.items(), key=lambda each: each[1].expected_f1)[: _MAX_HELD // 2])
         return sorted(held.values(), key=lambda document: document.expected_f1)
@@ -72,9 +76,11 @@ class UnsurePages:
         return page if isinstance(page, RawPage) and page.url == document.url else None
 
 
-def _document(message: Message) -> _Document:
+def _document(message: Message, registry: SchemaRegistry | None) -> _Document:
     try:
-        return msgspec.json.decode(message.value or b"", type=_Document)
+        return msgspec.json.decode(in_json(message, registry).value or b"", type=_Document)
+    except PageError as error:
+        raise ConfigurationError(str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"{origin_of(message)} does not say where its page is, or how sure its content: documents of "

@@ -15,7 +15,7 @@ import msgspec
 from fastavro.schema import parse_schema
 from fastavro.types import Schema as AvroSchema
 
-from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.settings import MIB
 from dehusk.streams.sources.source import MissingSchemaError, RefusedSchemaError
@@ -25,6 +25,8 @@ MAX_ANSWER = 16 * MIB
 _UNKNOWN_SECONDS = 30.0
 """Time for which a schema stays unknown: a registry that follows another one learns of new ones late."""
 MAX_FAILED = 10_000
+_POSTED = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+_SHOWN = 500
 _UNAVAILABLE_SECONDS = 5.0
 _PATIENCE_SECONDS = 60.0
 """Time for which messages wait for a schema that the registry refuses while it answers for others."""
@@ -57,6 +59,12 @@ class _Answer(msgspec.Struct):
     schema: str
     """The schema itself, as JSON."""
     references: tuple[_Reference, ...] = ()
+
+
+class _Registered(msgspec.Struct):
+    """Answer of the registry for a schema that it holds."""
+
+    id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,59 @@ class SchemaRegistry:
         if reference not in self._known:
             self._known[reference] = self._ask(reference)
         return self._known[reference]
+
+    def register(self, subject: str, language: str, schema: str) -> int:
+        """Return the number of a schema of a subject, after adding it as a new version if it is not there.
+
+        Raises:
+            ConfigurationError: the registry refuses the schema or the user, or is none.
+            UnavailableError: it does not answer.
+        """
+        path = f"/subjects/{quote(subject, safe='')}"
+        named = {} if language == "AVRO" else {"schemaType": language}
+        content = json.dumps({"schema": schema, **named}).encode()
+        for place in (path, f"{path}/versions"):
+            request = Request(self._base + place, content, self._headers | _POSTED)  # noqa: S310 the constructor checks the scheme
+            try:
+                with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
+                    return msgspec.json.decode(answer.read(MAX_ANSWER), type=_Registered).id
+            except HTTPError as error:
+                with error:
+                    told = _told(error.read(MAX_ANSWER))
+                if error.code != HTTPStatus.NOT_FOUND or place != path:
+                    raise self._registration_error(subject, error.code, told) from error
+            except (OSError, HTTPException) as error:
+                raise UnavailableError(
+                    f"the schema registry at {self._host} is unavailable: {error}; start it, or give its "
+                    "address with --schema-registry URL"
+                ) from error
+            except (ValueError, msgspec.MsgspecError) as error:
+                raise ConfigurationError(
+                    f"{self._host} is no schema registry: its answer names no schema"
+                ) from error
+        raise AssertionError("one of the two places answers")
+
+    def _registration_error(self, subject: str, status: int, told: str) -> DehuskError:
+        """Return the error of a schema that is not registered, with what to do."""
+        answers = f"the schema registry at {self._host} answers {status}{told} for subject {subject}"
+        match status:
+            case HTTPStatus.CONFLICT:
+                advice = (
+                    "the schema of documents is not compatible with that of the subject: write to another "
+                    "--output, name another --schema-subject, or change the compatibility of this one"
+                )
+            case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+                advice = (
+                    "put a user who may register schemas into the URL of --schema-registry, or have an "
+                    "administrator register the file of schemas/registry/ for this subject"
+                )
+            case HTTPStatus.NOT_FOUND:
+                advice = "is the path of --schema-registry that of its interface for Confluent's clients?"
+            case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                return UnavailableError(answers)
+            case _:
+                advice = "it does not take the schema"
+        return ConfigurationError(f"{answers}: {advice}")
 
     def _ask(self, reference: str) -> RegisteredSchema:
         now = time.monotonic()
@@ -216,6 +277,15 @@ class SchemaRegistry:
         return RefusedSchemaError(
             f"the schema registry at {self._host} {how} for schema {reference}", reference
         )
+
+
+def _told(content: bytes) -> str:
+    """Return the message of an answer that refuses, if it has one."""
+    try:
+        message = str(json.loads(content)["message"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return ""
+    return f" ({' '.join(message.split())[:_SHOWN]})"
 
 
 def _split_url(url: str) -> SplitResult:

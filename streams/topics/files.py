@@ -13,14 +13,16 @@ from dataclasses import dataclass
 import orjson
 
 from dehusk.schemas.documents import CleanedDocument, Origin, origin_of
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
 from dehusk.streams.kafka.reader import Reader, Timed
 from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.topics.documents import open_documents
+from dehusk.streams.topics.value_formats import in_json
 
 PLACE_COLUMNS: Columns = (
     ("record_topic", "string"),
@@ -39,6 +41,8 @@ class TopicFiles:
     kafka: KafkaSettings
     topic: str
     folder: DocumentFolder
+    registry: SchemaRegistry | None
+    """Registry of the schemas of documents in Avro, if there is one."""
     of_lines: bool
     """True for files of lines, which take documents as they are."""
     written: int = 0
@@ -53,7 +57,7 @@ class TopicFiles:
         Raises:
             ConfigurationError: the topic does not exist, may not be read, or is not that of the folder; or
                 the file system refuses a file.
-            UnavailableError: the brokers do not answer.
+            UnavailableError: the brokers, or the registry of a document's schema, do not answer.
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
             offsets = await self._starts(reader)
@@ -101,21 +105,22 @@ class TopicFiles:
         offsets[message.partition] = message.offset + 1
         if message.value is None:
             return
-        row = self._row(message, message.value)
+        row = self._row(message)
         self.broken += row.error is not None
         self.written += 1
         self.folder.write(row)
 
-    def _row(self, message: Message, value: bytes) -> Row:
+    def _row(self, message: Message) -> Row:
         place = (message.topic, message.partition, message.offset)
         url = message.key.decode("utf-8", "replace") if message.key else None
         try:
+            value = in_json(message, self.registry).value or b""
             if self.of_lines:
                 _expect_line(value)
                 return Row(line=value + b"\n")
             document = CleanedDocument.from_json(value)
             return Row(document.id or document.url, document.url, document, place=place)
-        except ValueError as error:
+        except (ValueError, PageError) as error:
             detail = f"{origin_of(message)} is no document in JSON: {error}"
             broken = str(Broken(BrokenReason.MALFORMED_MESSAGE, detail))
             line = orjson.dumps({"id": None, "url": url, "error": broken}, option=orjson.OPT_APPEND_NEWLINE)

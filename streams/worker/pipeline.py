@@ -62,6 +62,8 @@ class WorkerContext:
     servers: Servers
     rights: list[Right]
     """Rights that Kafka must give the worker while it runs."""
+    content_type: str
+    """Content type of documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ async def open_pipeline(
         resources.push_async_callback(store.close)
         observer = StoreObserver(store, context.dependencies.redis)
         batches = BatchCleaner(pool, opened.labeler, observer, context.note, max_bytes=MAX_BATCH_BYTES)
-        cleaner = MessageCleaner(batches, Assembler(settings.format), context.metrics, context.traces)
+        cleaner = MessageCleaner(batches, Assembler(context.content_type), context.metrics, context.traces)
         producer = await resources.enter_async_context(open_producer(settings.kafka, settings.compression))
         context.membership.guard(producer)
         writer = ResultWriter(settings.topics, context.drops, settings.unsure_below)

@@ -1,5 +1,6 @@
 """Checks before a worker starts; each error says in one line what to do about it."""
 
+import asyncio
 from collections.abc import Collection
 
 from aiokafka import TopicPartition
@@ -31,9 +32,11 @@ from dehusk.streams.kafka.offsets import check_offsets
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix, worker_rights
 from dehusk.streams.labelers import PROBE
-from dehusk.streams.settings import WhenTritonIsUnavailable
-from dehusk.streams.sources.registry import lacking_folder
+from dehusk.streams.settings import ValueFormat, WhenTritonIsUnavailable
+from dehusk.streams.sources.registry import lacking_folder, open_registry
 from dehusk.streams.topics.dead_letters import MAX_BARE_BYTES
+from dehusk.streams.topics.formats import FORMATS, Format
+from dehusk.streams.topics.value_formats import DESCRIBED, NO_SCHEMA, framed_format
 from dehusk.streams.worker.steps.transactions import close_at_once, start_in_time
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -46,6 +49,26 @@ def check_source(settings: WorkerSettings) -> None:
     """
     if lack := lacking_folder(settings.source, settings.source_settings):
         raise ConfigurationError(lack)
+
+
+async def open_format(settings: WorkerSettings) -> Format:
+    """Return the format of documents, whose schema, if it has one, is registered.
+
+    Nothing is asked of the registry later: the schema does not change while a worker runs.
+
+    Raises:
+        ConfigurationError: the registry refuses the schema or the user, or there is none.
+        UnavailableError: the registry does not answer.
+    """
+    if settings.value_format is ValueFormat.JSON:
+        return FORMATS[settings.format]
+    registry = open_registry(settings.source_settings)
+    if registry is None or settings.format != "document":
+        raise ConfigurationError(NO_SCHEMA)
+    described = DESCRIBED[settings.value_format]
+    subject = settings.schema_subject or f"{settings.topics.output}-value"
+    number = await asyncio.to_thread(registry.register, subject, described.language, described.schema)
+    return framed_format(settings.value_format, number)
 
 
 async def check_topics(settings: WorkerSettings) -> WorkerTopics:

@@ -19,7 +19,6 @@ from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.sites.samples import open_samples
 from dehusk.streams.sources.registry import open_source
 from dehusk.streams.sources.source import Source
-from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.wording import how_to_install
 from dehusk.streams.worker.input.app import (
     REBALANCE_SECONDS,
@@ -50,6 +49,7 @@ from dehusk.streams.worker.preflight import (
     check_topics,
     check_transactions,
     name_dependencies,
+    open_format,
     rights_to_clean,
 )
 from dehusk.streams.worker.process import (
@@ -109,7 +109,8 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         metrics = Metrics(CollectorRegistry(), dependencies)
         traces = await resources.enter_async_context(open_traces(settings.otlp, settings.topics.group))
         open_pages = open_own or partial(open_source, settings.source, settings.source_settings)
-        writing = Writing.of(FORMATS[settings.format], settings.options, settings.page, with_samples=True)
+        form = await open_format(settings)
+        writing = Writing.of(form, settings.options, settings.page, with_samples=True)
         open_work = partial(open_steps, open_pages, settings.page.max_blocks, writing, settings.site_key)
         pool = await resources.enter_async_context(open_pool(open_work, settings.processes, settings.page))
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
@@ -117,7 +118,15 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         servers = Servers()
         membership = Membership(settings.session_seconds)
         context = WorkerContext(
-            dependencies, metrics, traces, drops, samples.note, membership, servers, rights
+            dependencies,
+            metrics,
+            traces,
+            drops,
+            samples.note,
+            membership,
+            servers,
+            rights,
+            form.content_type,
         )
         pipeline = await resources.enter_async_context(open_pipeline(settings, name, pool, context))
         flow = pipeline.flow

@@ -99,6 +99,13 @@ def warc_directory_option(help: str) -> Option:  # noqa: A002 click's
     )
 
 
+registry_option = click.option(
+    "--schema-registry",
+    type=Url("http", "https"),
+    metavar="URL",
+    help="The registry of the schemas of Avro messages, and of documents in a --value-format, e.g. "
+    "http://localhost:8081.",
+)
 source_options = gathered_options(
     "source_settings",
     _source_settings,
@@ -128,12 +135,7 @@ source_options = gathered_options(
         help="With --source reference: a folder, or one in a store, e.g. s3://pages/, below which messages "
         "may name pages. Nothing else is read. A name that is no URL is looked up below the first one.",
     ),
-    click.option(
-        "--schema-registry",
-        type=Url("http", "https"),
-        metavar="URL",
-        help="The registry of the schemas of Avro messages, e.g. http://localhost:8081.",
-    ),
+    registry_option,
     click.option(
         "--framed",
         is_flag=True,

@@ -26,7 +26,6 @@ from dehusk.streams.settings import MIB
 from dehusk.streams.sites.revisits import Visit
 from dehusk.streams.sites.store import SiteStatisticsStore, observe
 from dehusk.streams.sources.source import Record
-from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker.monitoring.metrics import Metrics, StepTimes
 from dehusk.streams.worker.results import (
     UNTRACED,
@@ -58,9 +57,9 @@ class StoreObserver:
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Assembler of the records of messages, with documents in one of the `topics.formats`."""
+    """Assembler of the records of messages, with documents of a content type."""
 
-    format: str
+    content_type: str
 
     def assemble(
         self,
@@ -94,7 +93,7 @@ class Assembler:
             return
         cleaned.degraded = degraded
         headers = (
-            ("content-type", FORMATS[self.format].content_type.encode()),
+            ("content-type", self.content_type.encode()),
             ("schema-version", SCHEMA_VERSION.encode()),
             *cleaned.trace.headers(cleaned.message),
         )

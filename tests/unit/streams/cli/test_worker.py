@@ -24,6 +24,8 @@ from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
+REGISTRY = ("--schema-registry", "http://registry:8081")
+
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings]:
@@ -293,6 +295,9 @@ def test_the_help_names_each_variable() -> None:
         (["--brokers", "user:sec,ret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
         (["--brokers", "k:1,user:sec,ret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
         (["--group", ""], "Invalid value for '--group'"),
+        (["--value-format", "avro"], "--value-format needs --schema-registry"),
+        ([*REGISTRY, "--value-format", "avro", "--format", "html"], "is for --format document"),
+        ([*REGISTRY, "--schema-subject", "a"], "--schema-subject is for the schema of a --value-format"),
         (["--output", " "], "Invalid value for '--output'"),
         (["--source", "warc-pointer"], "--warc-directory"),
         (["--sasl-username", "me"], "--sasl-… options need --security-protocol"),

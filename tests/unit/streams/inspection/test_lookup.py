@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -26,9 +27,11 @@ from dehusk.streams.inspection.lookup import (
 from dehusk.streams.kafka.reader import RawMessages, Reader
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
-from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings, ValueFormat
 from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.topics.dead_letters import dead_letter
+from dehusk.streams.topics.value_formats import framed_format
+from tests.documents import FULL
 
 RAW = Message(b"https://example.org/a", b"<p>words", (("content-type", b"text/html"),), "raw-pages", 3, 41)
 TOPICS = TopicSettings()
@@ -72,6 +75,22 @@ async def test_a_dead_letter_is_the_message_that_failed() -> None:
 async def test_a_document_leads_to_its_message() -> None:
     of_document = document({"topic": "raw-pages", "partition": 3, "offset": 41})
     assert await lookup(RAW, of_document).message_at(Origin(TOPICS.output, 1, 9)) is RAW
+
+
+async def test_a_document_in_protobuf_leads_to_its_message() -> None:
+    written = replace(FULL, source=Origin("raw-pages", 3, 41))
+    form = framed_format(ValueFormat.PROTOBUF, 7)
+    headers = (("content-type", form.content_type.encode()),)
+    held = Message(b"k", form.write(written), headers, TOPICS.output, 1, 9)
+    assert await lookup(RAW, held).message_at(Origin(TOPICS.output, 1, 9)) is RAW
+
+
+async def test_a_document_in_avro_asks_for_the_registry() -> None:
+    form = framed_format(ValueFormat.AVRO, 7)
+    headers = (("content-type", form.content_type.encode()),)
+    held = Message(b"k", form.write(FULL), headers, TOPICS.output, 1, 9)
+    with pytest.raises(ConfigurationError, match="give --schema-registry"):
+        await lookup(RAW, held).message_at(Origin(TOPICS.output, 1, 9))
 
 
 @pytest.mark.parametrize(

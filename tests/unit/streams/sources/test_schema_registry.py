@@ -40,6 +40,7 @@ class Registry(ThreadingHTTPServer):
         self.answers: dict[str, tuple[int | str, bytes]] = {}
         """Status and body by path; a status may be `hang` or `reset`."""
         self.asked: list[tuple[str, str | None]] = []
+        self.posted: list[tuple[str, dict[str, str]]] = []
 
     @property
     def host(self) -> str:
@@ -61,6 +62,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.end_headers()
         self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.posted.append((self.path, content))
+        self.do_GET()
 
     def log_message(self, *_: object) -> None:
         pass
@@ -352,4 +358,44 @@ def test_no_password_reaches_an_error_message():
 def test_a_registry_needs_an_http_url(url):
     with pytest.raises(ConfigurationError, match="not an http or https URL") as raised:
         SchemaRegistry(url)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_schema_that_is_there_is_not_registered_again(server):
+    server.answers["/subjects/a%2Fb-value"] = 200, b'{"subject": "a/b-value", "version": 1, "id": 7}'
+    assert SchemaRegistry(f"http://{server.host}").register("a/b-value", "JSON", "{}") == 7
+    assert server.posted == [("/subjects/a%2Fb-value", {"schema": "{}", "schemaType": "JSON"})]
+
+
+def test_a_new_schema_is_registered(server):
+    server.answers["/subjects/out-value/versions"] = 200, b'{"id": 8}'
+    assert SchemaRegistry(f"http://me:secret@{server.host}/").register("out-value", "AVRO", "{}") == 8
+    lookup, registration = server.posted
+    assert registration == ("/subjects/out-value/versions", {"schema": "{}"})
+    assert lookup == ("/subjects/out-value", {"schema": "{}"})
+    assert server.asked[-1][1] == "Basic bWU6c2VjcmV0"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "words"),
+    [
+        (
+            409,
+            b'{"message": "not\\n compatible"}',
+            ConfigurationError,
+            r"409 \(not compatible\).*--schema-subject",
+        ),
+        (403, b"<html>", ConfigurationError, "403 for subject out-value: .*an administrator register"),
+        (404, b"[]", ConfigurationError, "404 .*is the path of --schema-registry"),
+        (422, b'{"message": "odd"}', ConfigurationError, "it does not take the schema"),
+        (200, b"no JSON", ConfigurationError, "is no schema registry"),
+        (200, b"{}", ConfigurationError, "is no schema registry"),
+        (500, b"{}", UnavailableError, "answers 500"),
+        ("reset", b"", UnavailableError, "unavailable.*start it, or give"),
+    ],
+)
+def test_a_registration_that_fails_says_what_to_do(server, status, body, kind, words):
+    server.answers["/subjects/out-value/versions"] = status, body
+    with pytest.raises(kind, match=words) as raised:
+        SchemaRegistry(f"http://me:secret@{server.host}").register("out-value", "AVRO", "{}")
     assert "secret" not in str(raised.value)

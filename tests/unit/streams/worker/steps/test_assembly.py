@@ -10,7 +10,7 @@ from dehusk.streams.worker.steps.batch import Assembler
 
 REFUSED = Failure("label", Broken(BrokenReason.REJECTED_BY_MODEL, "no answer"))
 DOCUMENT = WrittenDocument(b"https://example.org/a", b"a document", is_empty=False, characters=8)
-ASSEMBLER = Assembler("document")
+ASSEMBLER = Assembler("application/json")
 
 
 def assemble(message: Message, *results: PageResult | Skipped | Broken | Tombstone) -> CleanedMessage:

@@ -130,7 +130,7 @@ def cleaner(
         note,
         correct,
     )
-    return MessageCleaner(batches, Assembler("document"), Metrics(CollectorRegistry(), ()))
+    return MessageCleaner(batches, Assembler("application/json"), Metrics(CollectorRegistry(), ()))
 
 
 def reading(

@@ -103,7 +103,7 @@ async def process(
         StoreObserver(MemorySiteStatistics(), Dependency("redis", "")),
     )
     metrics = Metrics(CollectorRegistry(), ())
-    cleaner = MessageCleaner(batches, Assembler("document"), metrics, traces, revision)
+    cleaner = MessageCleaner(batches, Assembler("application/json"), metrics, traces, revision)
     results = await cleaner.clean(messages)
     with delivering([result for result in results if isinstance(result, CleanedMessage)]):
         pass
