@@ -37,6 +37,8 @@ LIVE_SECONDS = 3 * REPORT_SECONDS
 """Greatest age of the last report of a live worker."""
 MAX_HISTORY = 500
 """Changes of a roll-out that the topic keeps."""
+MAX_STOPPED = 500
+"""Workers that have stopped during the trials of a roll-out, and whose last reports the topic keeps."""
 MAX_TRIALS = 20
 """Trials of a roll-out that have ended, and that the topic keeps."""
 _log = logging.getLogger(__name__)
@@ -149,13 +151,16 @@ class Control:
     def withdrawal(self, key: ControlKey, report: WorkerReport | None = None) -> list[Record]:
         """Return the records that take away a worker's report, and keep what it has seen of trials.
 
-        By default, that is its last report on the topic.
+        By default, that is its last report on the topic. What was seen by those that stopped first goes,
+        where too many have stopped.
         """
         if report is None and key in self.reports:
             report, _ = self.reports[key]
         records = [Record(key.encode(), None)]
         if report is not None and (report.comparison or report.trials):
+            before = [each for each in self.stopped if each.scope == key.scope and each.stopped != key.worker]
             records.append(Record(ControlKey(key.scope, stopped=key.worker).encode(), report.encode()))
+            records += [Record(each.encode(), None) for each in before[: 1 - MAX_STOPPED]]
         return records
 
     def history(self, scope: Scope) -> dict[ControlKey, Rollout]:

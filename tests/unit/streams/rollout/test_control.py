@@ -7,6 +7,7 @@ import pytest
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope
 from dehusk.schemas.trials import Comparison, WorkerReport, total_comparison
+from dehusk.streams.rollout import control as module
 from dehusk.streams.rollout.control import Control, ControlKey, decode_key
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary
 from dehusk.streams.sources.source import Record
@@ -130,6 +131,22 @@ def test_what_a_worker_saw_that_stops_counts_once_also_if_it_was_only_frozen() -
     assert tell(*stops) == ["w1", "w2"]
     assert [key.worker for key in control.reports if key.scope == SCOPE] == []
     assert tell(state(roll_back(trial, "me", ""))) == []
+
+
+def test_of_workers_that_stop_during_a_trial_the_latest_stay_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_STOPPED", 3)
+    control, trial = Control(), with_canary(START, Part("8", 0.5), "me")
+    control.apply(state(trial), 0)
+    for scope, name in (
+        (Scope("m", "b"), "other"),
+        *((SCOPE, name) for name in ("w1", "w2", "w3", "w4", "w5")),
+    ):
+        seen = WorkerReport(name, trial.revision, "7", "8", trials={"canary": Comparison(pages=5)})
+        for each in control.withdrawal(ControlKey(scope, name), seen):
+            control.apply(message(each.key, each.value), 0)
+    assert [key.stopped for key in control.stopped] == ["other", "w3", "w4", "w5"]
+    again = control.withdrawal(ControlKey(SCOPE, "w4"), seen)
+    assert [each.key for each in again if each.value is None] == [ControlKey(SCOPE, "w4").encode()]
 
 
 def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
