@@ -23,7 +23,7 @@ from dehusk.streams.sources.source import Decoded, Record, Source
 from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
 from dehusk.streams.sources.warc import NO_DIRECTORY, Warc, WarcPointer
 from dehusk.streams.stores.roots import Root
-from dehusk.streams.stores.stored import InputPath
+from dehusk.streams.stores.stored import InputPath, StoredPath
 
 _JSON_OBJECT = re.compile(rb'\s*\[?\s*\{\s*"')
 _SHOWN = 60
@@ -47,6 +47,14 @@ class SourceSettings:
     """URL of the registry of the schemas that framed messages name."""
     framed: bool = False
     """True if every value is framed; else a frame is told from a value that only begins like one."""
+
+    @property
+    def waits_for(self) -> str | None:
+        """Name of what messages may wait for; None if they need nothing else."""
+        if self.schema_registry is not None:
+            return "schema-registry"
+        folders = (self.warc_directory, *self.reference_roots)
+        return "store" if any(isinstance(folder, StoredPath) for folder in folders) else None
 
 
 _FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(

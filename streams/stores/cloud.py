@@ -19,6 +19,7 @@ from dehusk.streams.stores.errors import DeniedError, NotStoredError, StoreAwayE
 from dehusk.streams.stores.piece import Piece
 
 os.environ.setdefault("TOKIO_WORKER_THREADS", "1")  # threads take memory, of which pages have little
+_TIMEOUT = "20s"
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
 _METADATA = ("169.254.169.254", "metadata.google.internal", "/metadata/identity")
@@ -57,7 +58,7 @@ class Bucket:
                 "base": 2,
             },
         }
-        options: Any = {"allow_http": True, "connect_timeout": "5s", "timeout": "30s"}
+        options: Any = {"allow_http": True, "connect_timeout": "5s", "timeout": _TIMEOUT}
         try:
             self._store: Any = store.from_url(url, client_options=options, retry_config=retries)
         except (exceptions.BaseError, ValueError) as error:

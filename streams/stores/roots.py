@@ -1,25 +1,30 @@
 """Folders below which messages may name files or objects, and nothing beside them."""
 
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import BinaryIO
 from urllib.parse import unquote
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import NotStoredError, StoreError
+from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError
 from dehusk.streams.stores.stored import Access, InputPath, StoredPath
 
-MESSAGE_SECONDS = 5.0
+MESSAGE_SECONDS = 2.0
 """Time for which a store is asked again for what a message names; then the message waits."""
+_AWAY_SECONDS = 5.0
+"""Time for which a store that did not answer is not asked, as each message would find out the same."""
 _MOST_OFFSET = 1 << 62
 _FILE = re.compile(r"file://(?:localhost)?(?=/)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Root:
     """A folder on this machine or in a store."""
 
     place: InputPath
+    _away: tuple[float, str] = field(default=(0.0, ""), init=False, repr=False)
+    """The end of the time in which the store is not asked, and the reason."""
 
     @classmethod
     def of(cls, place: InputPath, patience: float = MESSAGE_SECONDS) -> "Root":
@@ -62,13 +67,23 @@ class Root:
         if begin > _MOST_OFFSET:
             raise StoreError(f"{name!r} ends before the bytes that are asked for")
         if isinstance(self.place, StoredPath):
-            return StoredPath(f"{self.place.url}{name}", self.place.access).open(begin, length)
+            return self._open_stored(StoredPath(f"{self.place.url}{name}", self.place.access), begin, length)
         path = self.place / name
         if not path.is_file():
             raise NotStoredError(f"there is no file {name!r} in {self}")
         file = path.open("rb")
         file.seek(begin)
         return file
+
+    def _open_stored(self, path: StoredPath, begin: int, length: int | None) -> BinaryIO:
+        until, why = self._away
+        if time.monotonic() < until:
+            raise StoreAwayError(why)
+        try:
+            return path.open(begin, length)
+        except StoreAwayError as error:
+            self._away = (time.monotonic() + _AWAY_SECONDS, str(error))
+            raise
 
 
 def is_below(name: str) -> bool:

@@ -186,10 +186,11 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> Predictio
 def name_dependencies(settings: WorkerSettings) -> Dependencies:
     """Return the dependencies, all marked as available."""
     waits = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.WAIT
+    waits_for = settings.source_settings.waits_for
     return Dependencies(
         kafka=Dependency("kafka", "documents wait for it"),
         redis=Dependency("redis", "pages are cleaned without the statistics of their site"),
         labeler=Dependency(settings.labeler, "pages wait for it" if waits else "pages are labeled by rules"),
-        schema_registry=Dependency("schema-registry", "its messages wait for it"),
-        has_registry=settings.source_settings.schema_registry is not None,
+        schema_registry=Dependency(waits_for or "schema-registry", "its messages wait for it"),
+        has_registry=waits_for is not None,
     )

@@ -30,7 +30,7 @@ from tests.integration.s3_store import S3Server
 from tests.unit.streams.offline.test_files import rows
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
-PAGES = 200
+PAGES = 600
 SECONDS = 120
 MAX_BYTES = MIB
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import NotStoredError, StoreError
+from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError
 from dehusk.streams.stores.roots import Root, is_below
 from dehusk.streams.stores.stored import StoredPath
 from tests.web_server import web_server
@@ -88,6 +88,17 @@ def test_an_object_is_read_below_its_url_without_leaving_its_server():
         with pytest.raises(StoreError, match="which is not asked"):
             root.open("b")
         assert not other.requests
+
+
+def test_a_store_that_is_away_is_not_asked_for_each_message():
+    with web_server() as server:
+        server.objects["/a"] = b"x"
+        server.statuses = [503] * 100
+        root = Root.of(StoredPath(server.url), 0.1)
+        for _ in range(10):
+            with pytest.raises(StoreAwayError, match="503"):
+                root.open("a")
+        assert len(server.requests) < 4
 
 
 def test_a_root_is_a_folder_without_a_query():

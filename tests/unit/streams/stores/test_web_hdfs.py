@@ -1,0 +1,90 @@
+"""HDFS, as its name nodes and data nodes answer over HTTP (recorded from Hadoop 3.4.1)."""
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from dehusk.streams.stores.errors import NotStoredError, StoreError
+from dehusk.streams.stores.stored import StoredPath
+
+FILES = {"/crawl/sub/a.jsonl": b"0123456789" * 100_000, "/crawl/b ä.html": b"<p>text", "/crawl/c.html": b""}
+
+
+class NameNode(BaseHTTPRequestHandler):
+    def do_GET(self):
+        parts = urlsplit(self.path)
+        path, query = unquote(parts.path).removeprefix("/webhdfs/v1"), parse_qs(parts.query)
+        self.server.users.add(query.get("user.name", [""])[0])
+        operation = query["op"][0]
+        if operation == "LISTSTATUS" and path == "/crawl":
+            statuses = [
+                status(name.removeprefix("/crawl/"), FILES[name]) for name in FILES if "sub" not in name
+            ]
+            statuses.append({**status("sub", b""), "type": "DIRECTORY"})
+            self.answer({"FileStatuses": {"FileStatus": statuses}})
+        elif operation == "LISTSTATUS" and path == "/crawl/sub":
+            statuses = [status("a.jsonl", FILES["/crawl/sub/a.jsonl"])]
+            self.answer({"FileStatuses": {"FileStatus": statuses}})
+        elif path not in FILES:
+            self.answer({"RemoteException": {"exception": "FileNotFoundException"}}, 404)
+        elif operation == "GETFILESTATUS":
+            self.answer({"FileStatus": status("", FILES[path])})
+        elif "datanode" not in query:
+            self.send_response(307)
+            self.send_header("Location", f"{self.server.url}{self.path}&datanode=true")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        else:
+            begin, length = int(query["offset"][0]), int(query["length"][0])
+            self.give(200, FILES[path][begin : begin + length])
+
+    def answer(self, content, code=200):
+        self.give(code, json.dumps(content).encode())
+
+    def give(self, code, body):
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def status(name, content):
+    modified = 1795538240921
+    return {"pathSuffix": name, "type": "FILE", "length": len(content), "modificationTime": modified}
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), NameNode) as server:
+        address = f"127.0.0.1:{server.server_address[1]}"
+        server.url, server.root, server.users = f"http://{address}", f"webhdfs://me@{address}/", set()
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield server
+        server.shutdown()
+
+
+def test_a_folder_is_all_its_files_to_its_depth(server):
+    found = {path.url: path.size for path in StoredPath(f"{server.root}crawl/").files()}
+    assert found == {f"{server.root}{name[1:]}": len(content) for name, content in FILES.items()}
+    assert server.users == {"me"}
+
+
+def test_a_file_is_read_by_its_data_nodes(server):
+    for name, content in FILES.items():
+        with StoredPath(f"{server.root}{name[1:]}").open() as file:
+            assert file.read() == content
+    with StoredPath(f"{server.root}crawl/sub/a.jsonl").open(7, 5) as file:
+        assert file.read() == b"78901"
+
+
+def test_what_is_not_there_is_named(server):
+    with pytest.raises(NotStoredError, match=r"there is no .*nothing"):
+        StoredPath(f"{server.root}nothing").measure()
+    with pytest.raises(StoreError, match="ends before the bytes"):
+        StoredPath(f"{server.root}crawl/b ä.html").open(100)
