@@ -20,6 +20,7 @@ import orjson
 from fastavro.types import Schema as AvroSchema
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError
+from google.protobuf.message import Message as ProtobufMessage
 
 import dehusk.schemas
 from dehusk.schemas.documents import OPTIONAL_FIELDS, CleanedDocument, origin_of
@@ -216,7 +217,7 @@ def _named(message: Any) -> dict[str, Any]:  # noqa: ANN401 protobuf has no type
 
 def _value(message: Any, field: Any) -> object:  # noqa: ANN401 protobuf has no types
     value = getattr(message, field.name)
-    if field.is_repeated:
+    if not isinstance(value, str | int | float | ProtobufMessage):  # it is repeated
         items = [_named(item) if field.message_type else item for item in value]
         return items or (None if field.name in OPTIONAL_FIELDS else [])
     if field.has_presence and not message.HasField(field.name):

@@ -66,7 +66,7 @@ class _TokenHandler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-TOKEN_SECONDS = 4
+TOKEN_SECONDS = 6
 """Life of a token, and of a connection that it has opened."""
 
 

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import aiohttp
 import orjson
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from dehusk.streams.kafka.reader import read
 from dehusk.streams.sources.source import Record
 from tests.integration.registry import Registry, running_registry
 from tests.integration.worker.conftest import DEHUSK, Bench, Worker
+from tests.integration.worker.test_inspector import OWN, position
 
 Pages = Callable[[int], list[Record]]
 
@@ -58,6 +60,10 @@ async def test_documents_are_read_as_they_were_written(
     rows = [row for file in folder.glob("*.parquet") for row in pq.read_table(file).to_pylist()]
     assert {row["url"]: row["text"] for row in rows} == {each["url"]: each["text"] for each in documents}
     assert {row["error"] for row in rows} == {None}
+    async with aiohttp.ClientSession(worker.monitoring) as client:
+        (document, *_) = await bench.documents()
+        async with client.post("/inspect/positions", params=position(document), headers=OWN) as answer:
+            assert answer.status == 201, await answer.text()
     assert worker.stop() == 0
 
 
