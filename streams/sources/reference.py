@@ -20,7 +20,7 @@ _NAMES = (
     *("uri", "s3_uri", "s3_url", "gcs_uri", "object_url", "html_uri", "storage_url", "blob_url", "html_url"),
     *("file", "filename", "location", "object"),
 )
-"""Fields that name the place of a page, where `--field reference=PATH` does not."""
+"""Fields that name the place of a page, unless `--field reference=PATH` does."""
 _BODIES = ("html", "html_base64", "content", "body")
 """Fields of objects that hold more than a reference."""
 _MOST_BYTES = 4096
@@ -74,8 +74,8 @@ class Reference(JsonFields):
         value = message.value or b""
         content = json_in(value)
         if isinstance(content, dict):
-            named = self._field(content, "reference")
-            names = iter([named]) if named is not None else _named(content)
+            is_named = self._paths.get("reference", self.name) != self.name
+            names = iter([self._field(content, "reference")]) if is_named else _named(content)
             return next((each for each in names if isinstance(each, str) and each), None)
         text = value[: _MOST_BYTES + 1].strip()
         if content is not None or len(text) > _MOST_BYTES:

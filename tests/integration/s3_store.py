@@ -2,12 +2,13 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sysconfig
 import time
 from pathlib import Path
 from urllib.request import urlopen
+
+from dehusk.streams.local.folder import free_ports
 
 BUCKET = "pages"
 SECONDS = 60
@@ -17,8 +18,7 @@ class S3Server:
     """A server with one bucket, which may be stopped and started again with the same objects."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        (self.port,) = free_ports(1)
         self._folder, self._meta = folder, f"sqlite3://{folder}/meta.db"
         paths = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
         self._program = shutil.which("juicefs", path=paths) or "juicefs"

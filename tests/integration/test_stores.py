@@ -127,6 +127,20 @@ def test_all_that_files_hold_is_read_in_a_store(server, index):
     assert len(pages) == 4
 
 
+def test_html_of_a_store_has_a_url_for_a_topic_only_below_another(server):
+    server.put("site/a b.html", b"<p>one page")
+    path, base = [StoredPath("s3://pages/site/")], "https://example.org/docs"
+    (broken,) = read_pages(path, MAX_BYTES, needs_url=True)
+    assert (broken.reason, "--base-url" in broken.detail) == (BrokenReason.MISSING_URL, True)
+    (page,) = read_pages(path, MAX_BYTES, base, needs_url=True)
+    assert page.url == f"{base}/a%20b.html"
+
+
+def test_what_a_folder_holds_may_be_read_twice(index):
+    lines, _ = clean("s3://pages/crawl/", "--two-pass")
+    assert [line["url"] for line in lines] == [row["url"] for row in index]
+
+
 NAMED = [
     ("s3://pages/missing", "there is no object s3://pages/missing", {}),
     ("s3://missing/a", "there is no bucket s3://missing", {}),

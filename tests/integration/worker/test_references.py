@@ -29,7 +29,7 @@ async def test_messages_wait_for_their_pages_and_others_do_not(bench, tmp_path, 
         await bench.produce([named[0], *held[:30], *named[1:], *held[30:], *lost])
         await bench.until(worker.has_partitions)
         await bench.until(lambda: worker.report()["totals"]["documents"] == PAGES)
-        assert worker.report()["unavailable"].keys() == {"store"}
+        assert "store" in worker.report()["unavailable"]
         assert {message.key for message in await bench.documents()} == {record.key for record in held}
         server.start()
         await bench.until_done()
@@ -38,7 +38,7 @@ async def test_messages_wait_for_their_pages_and_others_do_not(bench, tmp_path, 
         letters = await bench.dead_letters()
         assert sorted(letter.original.key for letter in letters) == [record.key for record in lost]
         assert {letter.reason for letter in letters} == {"record-not-found"}
-        assert worker.report()["unavailable"] == {}
+        assert "store" not in worker.report()["unavailable"]
         assert worker.stop() == 0
     finally:
         server.stop()

@@ -95,7 +95,17 @@ def test_a_message_that_holds_only_a_reference_says_so(value, source):
 
 
 @pytest.mark.parametrize(
-    "value", [b"some words", b"", b"\x00\x01/\x02", b"42", {"url": URL}, {"url": URL, "key": 5}, [1, 2]]
+    "value",
+    [
+        b"some words",
+        b"",
+        b"\x00\x01/\x02",
+        b"42",
+        {"url": URL},
+        {"url": URL, "key": 5},
+        {"reference": URL, "content": "<p>"},
+        [1, 2],
+    ],
 )
 def test_other_messages_hold_no_reference(value, folder):
     for roots in ((), (folder,)):

@@ -17,6 +17,7 @@ from dehusk.streams.cli.shared.options import Option, gathered_options
 from dehusk.streams.cli.shared.page_options import document_options, source_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings
 from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.stores.stored import StoredPath
 
 
 def kafka(*options: str, env: dict[str, str] | None = None) -> KafkaSettings:
@@ -255,3 +256,16 @@ def test_a_topic_that_a_command_cannot_do_without_has_a_name(words: tuple[str, .
     result = CliRunner().invoke(cli, [*words, " "])
     assert result.exit_code == 2
     assert "it is empty" in result.stderr
+
+
+def test_folders_of_references_stand_between_spaces_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEHUSK_TEST_REFERENCE_ROOT", f"{tmp_path} https://host:8443/pages/")
+    _, settings = source("--source", "reference")
+    assert settings.reference_roots == (tmp_path, StoredPath("https://host:8443/pages/"))
+
+
+def test_a_folder_of_references_has_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(click.BadParameter, match="does not exist"):
+        source("--source", "reference", "--reference-root", str(tmp_path / "missing"))
