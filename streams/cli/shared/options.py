@@ -93,7 +93,7 @@ class OptionalFile(click.Path):
 class PathOrUrl(click.Path):
     """Path of a file or folder, as click takes it, or the URL of an object or folder in a store."""
 
-    envvar_list_splitter = None  # several stand between spaces: URLs hold colons
+    envvar_list_splitter = None  # type: ignore[assignment]  # several stand between spaces: URLs hold colons
 
     def __init__(self, *, exists: bool = False, file_okay: bool = True, allow_dash: bool = False) -> None:
         super().__init__(exists=exists, file_okay=file_okay, allow_dash=allow_dash, path_type=Path)
