@@ -4,7 +4,7 @@ import asyncio
 import pickle
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from dehusk.inference.labelers.labeler import Labeler
 from dehusk.inputs import error_of, read_page
 from dehusk.options import Options
 from dehusk.schemas.documents import CleanedDocument
-from dehusk.schemas.errors import ConfigurationError, DehuskError, ExtractionError
+from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.offline.lines import DecodedPages, pickle_document
@@ -63,11 +63,8 @@ def extract_many(
     """
     if processes is None:
         processes = available_processors()
-    if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
-        raise ConfigurationError(f"processes is {processes!r}; it is a number from 1")
-    if isinstance(page_seconds, bool) or not isinstance(page_seconds, int | float) or not page_seconds > 0:
-        raise ConfigurationError(f"page_seconds is {page_seconds!r}; it is a number above 0")
-    return Extractions(pages, Extractor(**options), processes, page_seconds)
+    cleaning = Cleaning(options, processes, page_seconds)
+    return Extractions(pages, cleaning, cleaning.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +99,17 @@ class Extractions(Generic[Page]):
     """
 
     def __init__(
-        self, pages: Iterable[Page], extractor: Extractor, processes: int, page_seconds: float
+        self, pages: Iterable[Page], cleaning: "Cleaning", end_cleaning: Callable[[], None] = lambda: None
     ) -> None:
         self._pages = iter(pages)
-        self._max_page_bytes = extractor.max_page_bytes
         self._is_read = False
         self._error: Exception | None = None
         """The error that ended the pages."""
         self._begun: deque[_Batch[Page]] = deque()
-        self._max_batches = processes + 2
+        self._max_batches = cleaning.processes + 2
         self._results: deque[tuple[Page, CleanedDocument | ExtractionError]] = deque()
-        self._cleaning = _Cleaning(extractor, processes, page_seconds)
-        self._close = finalize(self, self._cleaning.close)
+        self._cleaning = cleaning
+        self._close = finalize(self, end_cleaning)
 
     def __iter__(self) -> Self:
         return self
@@ -170,7 +166,7 @@ class Extractions(Generic[Page]):
             except Exception as error:  # noqa: BLE001 it is raised after the results of the pages before it
                 self._is_read, self._error = True, error
                 break
-            outcome = read_page(page, self._max_page_bytes)
+            outcome = read_page(page, self._cleaning.max_page_bytes)
             pages.append(page)
             outcomes.append(outcome)
             size += len(outcome.html) if isinstance(outcome, RawPage) else 0
@@ -178,14 +174,25 @@ class Extractions(Generic[Page]):
         return _Batch(pages, outcomes, self._cleaning.send(raw))
 
 
-class _Cleaning:
-    """Processes that clean batches of pages, and the event loop in a thread that they are asked from."""
+class Cleaning:
+    """Processes that clean batches of pages, and the event loop in a thread that they are asked from.
 
-    def __init__(self, extractor: Extractor, processes: int, page_seconds: float) -> None:
+    Raises:
+        ConfigurationError: an option has no such value.
+    """
+
+    def __init__(self, options: Options, processes: int, page_seconds: float) -> None:
+        if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
+            raise ConfigurationError(f"processes is {processes!r}; it is a number from 1")
+        is_number = isinstance(page_seconds, int | float) and not isinstance(page_seconds, bool)
+        if not is_number or not page_seconds > 0:
+            raise ConfigurationError(f"page_seconds is {page_seconds!r}; it is a number above 0")
+        extractor = Extractor(**options)
+        self.max_page_bytes = extractor.max_page_bytes
+        self.processes = processes
         self._limits = PageLimits(extractor.max_page_bytes, page_seconds, extractor.max_page_blocks)
         writing = Writing(pickle_document, extractor.document_options, 2 * self._limits.max_bytes)
         self._open_work = partial(open_steps, DecodedPages, self._limits.max_blocks, writing)
-        self._processes = processes
         self._labelers: Iterator[Labeler] = cycle([extractor.labeler.twin() for _ in range(processes)])
         self._turn = Turn(asyncio.Event())
         self._turn.begins.set()
@@ -213,17 +220,20 @@ class _Cleaning:
         """End the processes and the thread, if they were started."""
         if self._thread is None or not self._thread.is_alive():
             return
-        loop, _ = self._opened.result()
-        with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(self._end.set)
+        if self._opened.exception() is None:
+            loop, _ = self._opened.result()
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(self._end.set)
         if self._thread is not current_thread():
             self._thread.join()
 
     async def _serve(self) -> None:
         """Keep the processes until the end."""
         try:
-            async with open_pool(self._open_work, self._processes, self._limits) as pool:
+            async with open_pool(self._open_work, self.processes, self._limits) as pool:
                 self._opened.set_result((asyncio.get_running_loop(), pool))
                 await self._end.wait()
-        except DehuskError as error:
+        except Exception as error:
+            if self._opened.done():
+                raise
             self._opened.set_exception(error)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver, popen_forkserver, process, reduction, spawn, util
 from multiprocessing.context import ForkServerContext, ForkServerProcess, set_spawning_popen
+from threading import Lock
+from typing import Any
 
 _MAIN_MODULE = ("init_main_from_name", "init_main_from_path")
 _SAFE_PATH = "PYTHONSAFEPATH"
@@ -73,3 +75,19 @@ class IsolatedContext(ForkServerContext):
     """The context of processes that run nothing of the program that starts them."""
 
     Process = _Process
+
+
+def _leave_fork_server() -> None:
+    """Have a process that was forked by a program start a fork server and a temporary folder of its own.
+
+    It would wait for the fork server as for a child, and it may outlive the process that removes the folder.
+    """
+    server: Any = forkserver._forkserver  # noqa: SLF001
+    server._lock = Lock()  # noqa: SLF001 a thread that is not here may hold it
+    if server._forkserver_pid is not None:  # noqa: SLF001
+        os.close(server._forkserver_alive_fd)  # noqa: SLF001
+        server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None  # noqa: SLF001
+    process.current_process()._config.pop("tempdir", None)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_leave_fork_server)

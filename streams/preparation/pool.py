@@ -214,6 +214,9 @@ def claim_folder() -> None:
     own.rename(own.with_name(_LOCK))  # so nobody finds it without its lock
 
 
+os.register_at_fork(after_in_child=claim_folder.cache_clear)  # a forked process has a folder of its own
+
+
 @asynccontextmanager
 async def open_pool(
     open_work: Callable[[], Work], processes: int, limits: PageLimits
