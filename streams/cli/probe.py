@@ -36,7 +36,7 @@ from dehusk.streams.settings import (
     TritonSettings,
 )
 from dehusk.streams.sources.html import Html
-from dehusk.streams.sources.warc import WarcPointer
+from dehusk.streams.sources.warc_pointer import WarcPointer
 from dehusk.streams.wording import pluralize, printable, program, without_password
 
 if TYPE_CHECKING:

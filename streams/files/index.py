@@ -12,7 +12,7 @@ from dehusk.streams.files.page_lines import parse_line
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.sources.fields import Fields
 from dehusk.streams.sources.page import Outcome
-from dehusk.streams.sources.warc import POINTER_COLUMNS, WarcPointer, is_pointer
+from dehusk.streams.sources.warc_pointer import POINTER_COLUMNS, WarcPointer, is_pointer
 from dehusk.streams.wording import how_to_install
 
 PARQUET = b"PAR1"

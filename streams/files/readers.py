@@ -34,7 +34,8 @@ from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
 from dehusk.streams.sources.sniffing import BLANK
-from dehusk.streams.sources.warc import ARC_BEGINS, MARK, NO_DIRECTORY, Span, WarcPointer, read_warc
+from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
+from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from dehusk.streams.stores.errors import StoreError
 from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
 

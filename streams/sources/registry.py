@@ -21,7 +21,8 @@ from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.sniffing import other_format
 from dehusk.streams.sources.source import Decoded, Record, Source
 from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
-from dehusk.streams.sources.warc import NO_DIRECTORY, Warc, WarcPointer
+from dehusk.streams.sources.warc import Warc
+from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from dehusk.streams.stores.roots import Root
 from dehusk.streams.stores.stored import InputPath, StoredPath
 

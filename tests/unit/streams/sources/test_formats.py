@@ -17,7 +17,8 @@ from dehusk.streams.sources.json_fields import JsonFields
 from dehusk.streams.sources.memex import Ache, Cdr
 from dehusk.streams.sources.registry import FORMATS
 from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
-from dehusk.streams.sources.warc import Warc, WarcPointer
+from dehusk.streams.sources.warc import Warc
+from dehusk.streams.sources.warc_pointer import WarcPointer
 from tests.unit.streams.sources.crawler_messages import (
     ARCHIVE,
     CDR_HTML,
