@@ -62,13 +62,9 @@ class WebServer:
             size = _whole_size(answer, begin)
             if size is None:
                 raise StoreError(f"{shown(url)}: its server gives no parts of it, only the whole")
-            expected = min(end, size) - begin
-            data = answer.read(expected)
-            if len(data) < expected:
-                raise HTTPException(f"it ends after {len(data):,} of {expected:,} bytes")
-            return Piece(
-                data, size, str(answer.headers.get("ETag") or answer.headers.get("Last-Modified", ""))
-            )
+            data = _read_all(answer, min(end, size) - begin)
+            version = answer.headers.get("ETag") or answer.headers.get("Last-Modified", "")
+            return Piece(data, size, str(version))
 
         return self._ask(url, headers, read, is_empty=not begin)
 
@@ -106,6 +102,18 @@ class WebServer:
                 raise StoreAwayError(f"{shown(self.url)} does not give {shown(url)}: {why}") from failure
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _read_all(answer: Answer, expected: int) -> bytes:
+    """Read so many bytes of an answer.
+
+    Raises:
+        HTTPException: it ends before.
+    """
+    data = answer.read(expected)
+    if len(data) < expected:
+        raise HTTPException(f"it ends after {len(data):,} of {expected:,} bytes")
+    return data
 
 
 def _whole_size(answer: Answer, begin: int) -> int | None:
@@ -171,10 +179,7 @@ class WebHdfs(WebServer):
         expected = min(end, size) - begin
 
         def read(answer: Answer) -> Piece:
-            data = answer.read(expected)
-            if len(data) < expected:
-                raise HTTPException(f"it ends after {len(data):,} of {expected:,} bytes")
-            return Piece(data, size, str(status["modificationTime"]))
+            return Piece(_read_all(answer, expected), size, str(status["modificationTime"]))
 
         return self._ask(self._address(key, f"OPEN&offset={begin}&length={max(expected, 1)}"), {}, read)
 
