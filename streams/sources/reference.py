@@ -48,7 +48,8 @@ class Reference(JsonFields):
 
     def recognises(self, message: Message) -> bool:
         """Return True if the value is a reference, or an object with one and without a page."""
-        return self._reference(message) is not None
+        value = message.value or b""
+        return self._reference(value, json_in(value)) is not None
 
     def encode(self, page: RawPage) -> Record:  # noqa: ARG002 it is no format of dehusk feed
         """Refuse: who writes references has put the pages somewhere.
@@ -59,20 +60,20 @@ class Reference(JsonFields):
         raise ConfigurationError("pages cannot be written as references")
 
     def _read(self, message: Message) -> Sequence[Decoded]:
-        reference = self._reference(message)
+        value = message.value or b""
+        content = json_in(value)
+        reference = self._reference(value, content)
         if reference is None:
-            if isinstance(json_in(message.value or b""), dict):
+            if isinstance(content, dict):
                 return super()._read(message)
             detail = "neither a key, path or URL, nor an object with one: --field reference=PATH"
             raise PageError(BrokenReason.WRONG_FORMAT, detail)
-        content = json_in(message.value or b"")
         fields = content if isinstance(content, dict) else {}
         url = self._field(fields, "url") or named_url(message) or known_url(reference)
         return [self._open(reference, url, fields)]
 
-    def _reference(self, message: Message) -> str | None:
-        value = message.value or b""
-        content = json_in(value)
+    def _reference(self, value: bytes, content: object) -> str | None:
+        """Return the reference of a value, given what it holds as JSON; None if it is none."""
         if isinstance(content, dict):
             is_named = self._paths.get("reference", self.name) != self.name
             names = iter([self._field(content, "reference")]) if is_named else _named(content)
