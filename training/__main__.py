@@ -23,7 +23,11 @@ _WHERE_INSTALLED = {
         ("lightgbm", "onnx", "scipy", "sklearn", "torch"),
         ".venv-training has it (make test-training makes it)",
     ),
-    **dict.fromkeys(("matplotlib", "resiliparse", "trafilatura"), ".venv has it (make setup makes it)"),
+    **dict.fromkeys(
+        ("justext", "matplotlib", "readability", "resiliparse", "trafilatura"),
+        ".venv has it (make setup makes it)",
+    ),
+    **dict.fromkeys(("magic_html", "rs_trafilatura"), "a .venv of Python 3.12 has it, on Linux on x86-64"),
 }
 """Packages that training, teaching or comparing needs and serving does not, and the environment of each."""
 

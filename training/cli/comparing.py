@@ -44,7 +44,8 @@ Examples:
     metavar="NAME",
     help="A labeler without a model (rules), a model or one version of it (dehusk, boilernet/2), or an "
     "extractor: trafilatura or resiliparse, as set up by default or without comments "
-    "(trafilatura-no-comments). Several times for several.  [all there are]",
+    "(trafilatura-no-comments), justext, readability, magic-html or rs-trafilatura. Several times for "
+    "several.  [all that are installed]",
 )
 @click.option(
     "--labels",
@@ -107,7 +108,7 @@ def compare_command(
     files: tuple[Path, ...],
     **options: Any,  # noqa: ANN401 the values of the other options, each for the field of its name
 ) -> None:
-    """Compare all that labels blocks on the labeled pages in FILES, beside trafilatura and resiliparse.
+    """Compare all that labels blocks on the labeled pages in FILES, beside other extractors.
 
     FILES are read as `prepare` reads them: JSON lines with id, url, html and main_content or
     expected_text, or with id and labeled blocks. Pages without gold are left out, and counted. The files of a

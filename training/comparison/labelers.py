@@ -1,6 +1,7 @@
 """Labelers that can be compared: those without a model, the models of the repository, and extractors."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -24,8 +25,18 @@ from dehusk.training.predict import at_places, content_of_blocks
 from dehusk.training.runs import Source, sources_in
 from dehusk.training.scores import CONTENT_PROBABILITY, score_words
 
-EXTRACTORS = ("trafilatura", "trafilatura-no-comments", "resiliparse", "resiliparse-no-comments")
-"""Extractors that know no blocks, as they are set up by default and without user comments."""
+_OPTIONAL = {"magic-html": "magic_html", "rs-trafilatura": "rs_trafilatura"}
+"""Extractors that do not install everywhere, and their modules."""
+EXTRACTORS = (
+    "trafilatura",
+    "trafilatura-no-comments",
+    "resiliparse",
+    "resiliparse-no-comments",
+    "justext",
+    "readability",
+    *_OPTIONAL,
+)
+"""Extractors that know no blocks, as they are set up by default; two also without user comments."""
 
 
 class Outcome(NamedTuple):
@@ -60,7 +71,13 @@ class Competitor(Protocol):
 
 def known_names(repository: Path) -> list[str]:
     """Return all that is compared by default: of each model the newest version that is served."""
-    return [*LOCAL_LABELERS, *(_versioned(repository, model) for model in models(repository)), *EXTRACTORS]
+    served = (_versioned(repository, model) for model in models(repository))
+    return [*LOCAL_LABELERS, *served, *installed_extractors()]
+
+
+def installed_extractors() -> list[str]:
+    """Return the extractors without those that do not install everywhere, and are not here."""
+    return [name for name in EXTRACTORS if name not in _OPTIONAL or find_spec(_OPTIONAL[name]) is not None]
 
 
 def resolved_names(wanted: Sequence[str], repository: Path) -> list[str]:
@@ -140,14 +157,12 @@ class _Extractor:
     """An extractor, whose text tells the units that it keeps: those that are part of it (Web2Text, §4.1)."""
 
     def __init__(self, name: str) -> None:
-        from dehusk.training.pages import extractors  # noqa: PLC0415 -- what trains has no such extractors
+        from dehusk.training.comparison import extractors  # noqa: PLC0415 -- what trains has no such extractors
 
-        package, _, without = name.partition("-")
-        of = {"trafilatura": extractors.trafilatura_text, "resiliparse": extractors.resiliparse_text}
-        self._text_of, self._comments = of[package], not without
+        self._text_of = extractors.open_extractor(name)
 
     def extract(self, page: RawPage) -> Outcome:
-        return Outcome(self._text_of(page.html, comments=self._comments), None)
+        return Outcome(self._text_of(page), None)
 
     def units(self, question: Question, outcome: Outcome) -> Bools:
         return content_blocks(question.units, score_words(outcome.text), SHARE)

@@ -22,7 +22,7 @@ _NEED_EXTRACTORS = ["pages/test_extractors.py", "comparison/test_extractors.py"]
 _NEED_DRAWING = ["comparison/test_picture.py"]
 collect_ignore = [
     *(_NEED_IT if find_spec("torch") is None else []),
-    *(_NEED_EXTRACTORS if find_spec("trafilatura") is None else []),
+    *(_NEED_EXTRACTORS if not all(map(find_spec, ("trafilatura", "readability"))) else []),
     *(_NEED_DRAWING if find_spec("matplotlib") is None else []),
 ]
 

@@ -9,6 +9,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import RawPage
 from dehusk.training.comparison.labelers import (
     EXTRACTORS,
+    installed_extractors,
     known_names,
     open_competitor,
     resolved_names,
@@ -28,7 +29,9 @@ def test_labelers_without_a_model_the_newest_versions_and_extractors_are_known()
     assert names[: len(LOCAL_LABELERS)] == list(LOCAL_LABELERS)
     assert f"dehusk/{NEWEST}" in names
     assert {name.partition("/")[0] for name in names if "/" in name} == set(models(DEFAULT_REPOSITORY))
-    assert tuple(names[-len(EXTRACTORS) :]) == EXTRACTORS
+    extractors = installed_extractors()
+    assert names[-len(extractors) :] == extractors
+    assert set(extractors) <= set(EXTRACTORS)
     assert resolved_names([], DEFAULT_REPOSITORY) == names
 
 
