@@ -21,6 +21,7 @@ from dehusk.inference.metadata.titles import (
     split_title,
     words_of,
 )
+from dehusk.inference.native.headings import headings_of
 from dehusk.schemas.pages import HeadlineSources, Structure
 from dehusk.schemas.sites import BlockFrequencies
 
@@ -139,21 +140,8 @@ def _declared_headline(json_ld: Iterable[str]) -> str:
 
 def _headings(structure: Structure) -> tuple[tuple[int, int, int], ...]:
     """Return the first headings: the level, the first block, and the block after the last."""
-    levels = structure.headings[structure.elements]
-    blocks = np.flatnonzero((levels > 0) & (levels <= _MAX_LEVEL))[: 2 * _MAX_HEADINGS]
-    level_of, parent_of = structure.headings.data, structure.parents.data
-    found: list[tuple[int, int, int]] = []
-    heading, end = -1, 0
-    for block, innermost in zip(blocks.tolist(), structure.elements[blocks].tolist(), strict=True):
-        element = innermost
-        while (parent := parent_of[element]) >= 0 and level_of[parent]:
-            element = parent
-        if element == heading and block == end:
-            found[-1] = (*found[-1][:2], block + 1)
-        else:
-            found.append((level_of[element], block, block + 1))
-        heading, end = element, block + 1
-    return tuple(found[:_MAX_HEADINGS])
+    columns = structure.headings, structure.parents, structure.elements
+    return tuple(headings_of(*columns, _MAX_LEVEL, _MAX_HEADINGS))
 
 
 @dataclass(frozen=True, slots=True)

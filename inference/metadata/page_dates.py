@@ -7,12 +7,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from dehusk.inference.metadata import sources
+from dehusk.inference.metadata.dated_blocks import Blocks, Hints, may_show_dates
 from dehusk.inference.metadata.dates import DayOrder, date_in_path, day_of, month_in_path, read_date
 from dehusk.inference.metadata.headline import headline_block
 from dehusk.inference.metadata.json_ld import Item, is_of_type, values
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import agreed
-from dehusk.inference.metadata.visible_dates import Blocks, Hints, find_dates
+from dehusk.inference.metadata.visible_dates import find_dates
 
 _PUBLISHED_CLASS = re.compile(r"publish|entry-date|post-date|pubdate|date-created|posted")
 _MODIFIED_CLASS = re.compile(r"updated|modified|edited")
@@ -40,7 +41,7 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
         month=month_in_path(page.url),
     )
     published, modified = _published(page, hints), _modified(page, hints)
-    if blocks is not None and (published is None or modified is None):
+    if blocks is not None and (published is None or modified is None) and may_show_dates(blocks, hints):
         seen = find_dates(blocks, headline_block(blocks, page.url), hints)
         published = published or seen.published
         if (

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.authors import author_name, authors_in
+from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.json_ld import Item, by_id, is_content, strings, type_name
 from dehusk.inference.metadata.page_dates import read_dates
 from dehusk.inference.metadata.sources import Sources
@@ -20,7 +21,6 @@ from dehusk.inference.metadata.values import (
     unique,
     web_address,
 )
-from dehusk.inference.metadata.visible_dates import Blocks
 from dehusk.inference.native.properties import Properties
 from dehusk.schemas.metadata import Metadata
 

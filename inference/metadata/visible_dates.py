@@ -7,38 +7,22 @@ is taken if it is good enough.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from dehusk.inference.metadata.dates import (
-    DateMention,
-    DayOrder,
-    dates_in,
-    day_of,
-    has_two_orders,
-    read_date,
+from dehusk.inference.metadata.dated_blocks import (
+    BLOCKS_BEFORE,
+    Blocks,
+    DatedBlock,
+    Hints,
+    dated_blocks,
+    month_of,
 )
-from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell_publication
-from dehusk.inference.native.dates import texts_with_dates
-from dehusk.schemas.pages import HeadlineSources
+from dehusk.inference.metadata.dates import DateMention, day_of
+from dehusk.inference.metadata.labels import DateLabel, label_in
 
-_BEFORE, _AFTER = 14, 60
-"""Blocks before and after the headline in which dates are looked for."""
-_FAR = 150
-"""Blocks after these in which a date is looked for that is labeled as that of publication."""
-_WITHOUT_HEADLINE = 40
-"""First blocks in which they are, where there is no headline."""
-_MAX_DATED = 24
-"""Blocks with dates that are weighed."""
-_MAX_TIMES = 12
-_MAX_TIME_TEXT = 60
-_LONGEST = 320
-"""Characters of the longest block with a date that may be the page's."""
-_PROSE = 240
-"""Characters from which a block is prose."""
 _SOME_PROSE, _MUCH_PROSE = 400, 1_500
 """Characters of prose between the headline and a date."""
 _BARE, _SHORT, _MEDIUM = 4, 40, 90
@@ -51,8 +35,6 @@ _SENTENCE_WORDS = 3
 """Words in lower case from which they are one."""
 _BESIDE = 3
 """Characters between two dates beside each other; also blocks between an entry of a list and its heading."""
-_NOT_OURS = ("/nav/", "/blockquote/", "/figcaption/", "/pre/")
-"""Elements whose dates are not the page's."""
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
 
 _META = frozenset(
@@ -115,38 +97,11 @@ _MODIFIED_THRESHOLD = -0.5
 """That of a date which is labeled as the one of the last change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """The text blocks of a page, as columns; `structure` has the fields of `Structure`."""
-
-    title: str
-    texts: Sequence[str]
-    paths: Sequence[str]
-    hidden: Sequence[bool]
-    linked: Sequence[int]
-    structure: Mapping[str, Any]
-    headline_sources: HeadlineSources
-    drop_hidden: bool = False
-    """True if hidden blocks are not looked at."""
-
-
 class VisibleDates(NamedTuple):
     """The dates of a page that readers see."""
 
     published: date | datetime | None
     modified: date | datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Hints:
-    """Knowledge of a page's dates from elsewhere."""
-
-    language: str = ""
-    order: DayOrder | None = None
-    times: Sequence[tuple[str, str]] = ()
-    """The text and the machine-readable time of each `<time>`."""
-    month: tuple[int, int] | None = None
-    """Year and month in the page's address."""
 
 
 class Candidate(NamedTuple):
@@ -161,15 +116,6 @@ class Candidate(NamedTuple):
     def weight(self) -> float:
         """Sum of the weights of its features."""
         return sum(WEIGHTS.get(feature, 0.0) for feature in self.features)
-
-
-class _Dated(NamedTuple):
-    """A block with dates."""
-
-    at: int
-    mentions: list[DateMention]
-    prose: int
-    """Characters of prose between the headline and the block."""
 
 
 def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> VisibleDates:
@@ -190,7 +136,7 @@ def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> VisibleDates:
 
 def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate]:
     """Return the dates near the headline, in document order."""
-    dated = _dated_blocks(blocks, hints, head)
+    dated = dated_blocks(blocks, hints, head)
     if not dated:
         return []
     ends = blocks.structure["token_counts"].cumsum(dtype="int64")
@@ -207,7 +153,7 @@ def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate
         for mention, label, own in _labeled(blocks, each):
             if label is DateLabel.OTHER:
                 continue
-            if _month(mention) == hints.month:
+            if month_of(mention) == hints.month:
                 own.append("month of address")
             if not has_first and label is not DateLabel.MODIFIED and (head is None or each.at > head):
                 has_first = True
@@ -225,88 +171,7 @@ def _mark_earliest(found: Sequence[Candidate]) -> None:
             candidate.features.append("only day" if len(days) == 1 else "earliest")
 
 
-def _dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[_Dated]:
-    """Return the blocks around the headline that hold a date which may be the page's."""
-    start = 0 if head is None else max(0, head - _BEFORE)
-    stop = _WITHOUT_HEADLINE if head is None else head + _AFTER
-    times = [each for each in hints.times if 0 < len(each[0]) <= _MAX_TIME_TEXT][:_MAX_TIMES]
-    places = texts_with_dates(blocks.texts, start, stop + _FAR, _LONGEST)
-    if times:
-        places = sorted({*places, *_places_of(times, blocks.texts, start, stop)})
-    dated: list[_Dated] = []
-    prose, after = 0, start
-    for at in places:
-        if at == head or (blocks.hidden[at] and blocks.drop_hidden):
-            continue
-        text = blocks.texts[at]
-        if at >= stop and not may_tell_publication(text):
-            continue
-        mentions = _mentions_in(text, hints)
-        if at >= stop:
-            mentions = mentions if _tells_publication(text, mentions) else []
-        elif times:
-            mentions = _with_times(text, mentions, times, hints)
-        if mentions and not any(tag in f"{blocks.paths[at]}/" for tag in _NOT_OURS):
-            prose += _prose_between(blocks, max(after, (head or 0) + 1), at + 1)
-            after = at + 1
-            dated.append(_Dated(at, mentions, prose))
-            if len(dated) == _MAX_DATED:
-                break
-    return dated
-
-
-def _places_of(
-    times: Sequence[tuple[str, str]], texts: Sequence[str], start: int, stop: int
-) -> Iterator[int]:
-    """Yield the blocks from `start` up to `stop` that are not too long and hold the text of a `<time>`."""
-    for at, text in enumerate(texts[start:stop], start):
-        if len(text) <= _LONGEST and any(shown in text for shown, _ in times):
-            yield at
-
-
-def _prose_between(blocks: Blocks, first: int, end: int) -> int:
-    """Return the characters of the blocks of prose from `first` up to `end`."""
-    lengths = ((len(blocks.texts[at]), blocks.linked[at]) for at in range(first, end))
-    return sum(length for length, linked in lengths if length > _PROSE and linked * 2 < length)
-
-
-def _tells_publication(text: str, mentions: Sequence[DateMention]) -> bool:
-    """Return True if the first date in a text is labeled there as that of publication."""
-    return bool(mentions) and label_in(text[: mentions[0].start]) is DateLabel.PUBLISHED
-
-
-def _mentions_in(text: str, hints: Hints) -> list[DateMention]:
-    """Return the dates in a text, those of the month in the address if day and month can be exchanged."""
-    mentions = dates_in(text, hints.language, hints.order)
-    if hints.month is None or not has_two_orders(text):
-        return mentions
-    if any(_month(mention) == hints.month for mention in mentions):
-        return mentions
-    for order in DayOrder:
-        others = dates_in(text, hints.language, order)
-        if any(_month(mention) == hints.month for mention in others):
-            return others
-    return mentions
-
-
-def _month(mention: DateMention) -> tuple[int, int]:
-    return mention.when.year, mention.when.month
-
-
-def _with_times(
-    text: str, mentions: list[DateMention], times: Sequence[tuple[str, str]], hints: Hints
-) -> list[DateMention]:
-    """Return dates with those of `<time>` elements whose text, perhaps `yesterday`, stands in a text."""
-    for shown, when in times:
-        start = text.find(shown)
-        if start >= 0 and (day := read_date(when, hints.language, hints.order)):
-            end = start + len(shown)
-            apart = [each for each in mentions if each.end <= start or each.start >= end]
-            mentions = sorted([*apart, DateMention(day, start, end)], key=lambda each: each.start)
-    return mentions
-
-
-def _place(block: _Dated, head: int | None) -> Iterator[str]:
+def _place(block: DatedBlock, head: int | None) -> Iterator[str]:
     """Yield the place of a block relative to the headline."""
     if head is None:
         yield "no headline"
@@ -315,14 +180,14 @@ def _place(block: _Dated, head: int | None) -> Iterator[str]:
         yield next((f"after {most}" for most in (1, 2, 4, 8, 15, 30) if distance <= most), "after more")
     else:
         distance = head - block.at
-        yield next(f"before {most}" for most in (1, 2, 7, _BEFORE) if distance <= most)
+        yield next(f"before {most}" for most in (1, 2, 7, BLOCKS_BEFORE) if distance <= most)
     if block.prose > _MUCH_PROSE:
         yield "much prose"
     elif block.prose > _SOME_PROSE:
         yield "prose"
 
 
-def _surroundings(blocks: Blocks, block: _Dated) -> Iterator[str]:
+def _surroundings(blocks: Blocks, block: DatedBlock) -> Iterator[str]:
     """Yield the length of a block, and the elements that hold it."""
     path = f"{blocks.paths[block.at]}/"
     rest = len(blocks.texts[block.at]) - sum(mention.end - mention.start for mention in block.mentions)
@@ -343,7 +208,7 @@ def _surroundings(blocks: Blocks, block: _Dated) -> Iterator[str]:
         yield "hidden"
 
 
-def _repetition(blocks: Blocks, at: int, dated: Sequence[_Dated], head: int | None) -> Iterator[str]:
+def _repetition(blocks: Blocks, at: int, dated: Sequence[DatedBlock], head: int | None) -> Iterator[str]:
     """Yield features of a block whose path others with dates have: of lists, comments, posts of a forum."""
     same = [each.at for each in dated if blocks.paths[each.at] == blocks.paths[at]]
     if len(same) < 3:
@@ -364,7 +229,7 @@ def _repetition(blocks: Blocks, at: int, dated: Sequence[_Dated], head: int | No
         yield "first alike"
 
 
-def _labeled(blocks: Blocks, block: _Dated) -> Iterator[tuple[DateMention, DateLabel, list[str]]]:
+def _labeled(blocks: Blocks, block: DatedBlock) -> Iterator[tuple[DateMention, DateLabel, list[str]]]:
     """Yield the dates of a block, each with its label and features of its own."""
     text, mentions = blocks.texts[block.at], block.mentions
     pairs = pairwise(mentions)

@@ -23,12 +23,23 @@ def texts_with_dates(object texts not None, Py_ssize_t first, Py_ssize_t end, Py
     """
     cdef list found = []
     cdef Py_ssize_t place
-    cdef Text text
     for place in range(first, min(end, <Py_ssize_t> len(texts))):
-        text = text_of(texts[place])
-        if text.length <= longest and (_may_in_ascii(&text) if text.ascii else _may(&text)):
+        if _may_hold(texts[place], longest):
             found.append(place)
     return found
+
+
+def any_with_date(object texts not None, Py_ssize_t longest) -> bool:
+    """Return True if one of the texts may hold a date, as in `texts_with_dates`."""
+    for text in texts:
+        if _may_hold(text, longest):
+            return True
+    return False
+
+
+cdef bint _may_hold(str block, Py_ssize_t longest) except -1:
+    cdef Text text = text_of(block)
+    return text.length <= longest and (_may_in_ascii(&text) if text.ascii else _may(&text))
 
 
 cdef bint _may_in_ascii(Text *text) noexcept:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from dehusk.inference.language_codes import language_tag
+from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
-from dehusk.inference.metadata.visible_dates import Blocks
 from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording

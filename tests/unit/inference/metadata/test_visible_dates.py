@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.metadata.visible_dates import WEIGHTS, Blocks, Hints, candidates
+from dehusk.inference.metadata.dated_blocks import Blocks, Hints
+from dehusk.inference.metadata.visible_dates import WEIGHTS, candidates
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.options import DocumentOptions
