@@ -27,7 +27,7 @@ _WHERE_INSTALLED = {
         ("justext", "matplotlib", "readability", "resiliparse", "trafilatura"),
         ".venv has it (make setup makes it)",
     ),
-    **dict.fromkeys(("magic_html", "rs_trafilatura"), "a .venv of Python 3.12 has it, on Linux on x86-64"),
+    **dict.fromkeys(("magic_html", "rs_trafilatura"), "docs/how-to/training.md says how to have it"),
 }
 """Packages that training, teaching or comparing needs and serving does not, and the environment of each."""
 

@@ -26,7 +26,7 @@ from dehusk.training.runs import Source, sources_in
 from dehusk.training.scores import CONTENT_PROBABILITY, score_words
 
 _OPTIONAL = {"magic-html": "magic_html", "rs-trafilatura": "rs_trafilatura"}
-"""Extractors that do not install everywhere, and their modules."""
+"""Extractors that not every environment has, and their modules."""
 EXTRACTORS = (
     "trafilatura",
     "trafilatura-no-comments",
@@ -76,7 +76,7 @@ def known_names(repository: Path) -> list[str]:
 
 
 def installed_extractors() -> list[str]:
-    """Return the extractors without those that do not install everywhere, and are not here."""
+    """Return the extractors, without those that not every environment has where they are missing."""
     return [name for name in EXTRACTORS if name not in _OPTIONAL or find_spec(_OPTIONAL[name]) is not None]
 
 
