@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo lint test-unit test test-browser test-training test-crawlers dashboards bench docs lock generate wheel clean
+.PHONY: help setup demo lint test-unit test test-browser test-training test-crawlers test-engines dashboards bench docs lock generate wheel clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ test-training: .venv-training/.ready ## run the tests that need the training fra
 
 test-crawlers: setup ## run the recipes of docs/how-to/crawlers.md with real crawlers, fetched into .cache (a few minutes, the first time a quarter of an hour; ARGS='-k scrapy')
 	.venv/bin/pytest --timeout 1800 tests/crawlers $(ARGS)
+
+test-engines: setup ## run the examples of docs/how-to/engines.md on Ray and Spark, which it installs into .venv (1 GB), with a Java of version 17 or newer
+	.venv/bin/uv pip install --quiet --python .venv/bin/python --constraint requirements.lock --group engines
+	.venv/bin/pytest tests/unit/docs/test_engines.py $(ARGS)
 
 dashboards: setup ## check the dashboards of docker/grafana by Grafana's own schema
 	.venv/bin/pip install --quiet --no-deps --require-hashes --upgrade --target build/grafana --requirement docker/grafana/requirements.txt

@@ -1,6 +1,5 @@
 """Pages in batches of Arrow, as Spark, Ray Data and other engines hand them out; of the extra `parquet`."""
 
-import atexit
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -163,12 +162,6 @@ def _row(page: dict[str, Any], result: CleanedDocument | ExtractionError) -> Row
     return Row(name or address, address, error=str(result))
 
 
-def _close_all() -> None:
-    """End the processes, before `multiprocessing` waits for them."""
-    while _kept:
-        _kept.popitem()[1].close()
-
-
 def _forget_all() -> None:
     """Forget the processes of the process that has forked this one."""
     global _using  # noqa: PLW0603 the other thread that may hold it is not here
@@ -176,5 +169,4 @@ def _forget_all() -> None:
     _kept.clear()
 
 
-atexit.register(_close_all)
 os.register_at_fork(after_in_child=_forget_all)

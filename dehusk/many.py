@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+from multiprocessing.util import Finalize
 from threading import Thread, current_thread
 from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack
@@ -199,6 +200,8 @@ class Cleaning:
         self._thread: Thread | None = None
         self._opened: Future[tuple[asyncio.AbstractEventLoop, PreparationPool]] = Future()
         self._end = asyncio.Event()
+        self._at_exit: Finalize | None = None
+        """Its end with the process, before `multiprocessing` waits for the processes that it has started."""
 
     def send(self, pages: Sequence[RawPage]) -> "Future[list[WrittenDocument | Broken]]":
         """Begin to clean pages, after those that were sent before.
@@ -211,6 +214,7 @@ class Cleaning:
                 target=lambda: asyncio.run(self._serve()), name="dehusk-extract-many", daemon=True
             )
             self._thread.start()
+            self._at_exit = Finalize(None, self.close, exitpriority=0)
         loop, pool = self._opened.result()
         cleaner = PageCleaner(pool, next(self._labelers), None, self._turn)
         self._turn = Turn(self._turn.ends)
@@ -218,6 +222,8 @@ class Cleaning:
 
     def close(self) -> None:
         """End the processes and the thread, if they were started."""
+        if self._at_exit is not None:
+            self._at_exit.cancel()
         if self._thread is None or not self._thread.is_alive():
             return
         if self._opened.exception() is None:

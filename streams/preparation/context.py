@@ -66,6 +66,18 @@ def _close(*descriptors: int) -> None:
 
 
 class _Process(ForkServerProcess):
+    def start(self) -> None:
+        """Start as its base does, and also from a daemonic process, as those of `multiprocessing.Pool` are.
+
+        A daemonic process may have no children, as it may be ended without ending them; these end by
+        themselves once their connection does.
+        """
+        process._cleanup()  # type: ignore[attr-defined]  # noqa: SLF001
+        self._popen = self._Popen(self)
+        self._sentinel = self._popen.sentinel
+        del self._target, self._args, self._kwargs  # type: ignore[attr-defined]
+        process._children.add(self)  # type: ignore[attr-defined]  # noqa: SLF001
+
     @staticmethod
     def _Popen(process_obj: process.BaseProcess) -> _Popen:  # noqa: N802 its name in multiprocessing
         return _Popen(process_obj)

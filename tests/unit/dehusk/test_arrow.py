@@ -27,10 +27,15 @@ PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.ht
 URL = "http://x.test/"
 
 
+def end_processes() -> None:
+    while dehusk.arrow._kept:
+        dehusk.arrow._kept.popitem()[1].close()
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
-    dehusk.arrow._close_all()
+    end_processes()
     assert multiprocessing.active_children() == []
 
 
@@ -167,7 +172,7 @@ def test_an_empty_batch_gives_the_schema_and_starts_nothing() -> None:
     batch = batch_of([PROSE], rank=[7])
     empty = clean(batch.slice(0, 0))
     assert (empty.num_rows, empty.schema) == (0, clean(batch).schema)
-    dehusk.arrow._close_all()
+    end_processes()
     table = clean(pa.Table.from_batches([], batch.schema))
     assert (table.num_rows, table.schema) == (0, empty.schema)
     assert dehusk.arrow._kept == {}
@@ -259,7 +264,33 @@ assert os.waitpid(pid, 0)[1] == 1 << 8
 assert clean() == first
 print("done")
 """
+    run_to_its_end(program)
+
+
+def run_to_its_end(program: str) -> None:
+    """Run a program that says when it is done, and then ends by itself."""
     ended = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=240
     )
     assert (ended.stdout, ended.stderr, ended.returncode) == ("done\n", "", 0)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_of_pools_clean_and_end(method: str) -> None:
+    """Those of `multiprocessing.Pool` are daemonic, and those of `concurrent.futures` are not."""
+    program = f"""
+import multiprocessing, pyarrow as pa, dehusk.arrow
+from concurrent.futures import ProcessPoolExecutor
+batch = pa.RecordBatch.from_pydict({{"page": [{PROSE!r}] * 20, "address": [{URL!r}] * 20}})
+options = {{"html": "page", "url": "address", "labeler": "rules"}}
+context = multiprocessing.get_context({method!r})
+pool = context.Pool(1)
+first = pool.apply(dehusk.arrow.clean, (batch,), options)
+assert first["title"].to_pylist() == ["Foxes"] * 20
+pool.close()
+pool.join()
+with ProcessPoolExecutor(1, context) as executor:
+    assert executor.submit(dehusk.arrow.clean, batch, **options).result() == first
+print("done")
+"""
+    run_to_its_end(program)

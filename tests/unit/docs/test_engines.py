@@ -8,20 +8,32 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = sorted((ROOT / "inference/golden_pages").glob("*.html"))
 PAGES = [
-    {"url": f"http://x.test/{number}", "html": html}
+    {"url": f"http://x.test/{number}/{kind}", "html": html}
     for number in range(9)
-    for html in (
-        *(page.read_text() for page in GOLDEN),
-        f"<title>{number}</title>" + "<p>Prose." * 30,
-        "%PDF-1",
+    for kind, html in enumerate(
+        (
+            *(page.read_text() for page in GOLDEN),
+            f"<title>{number}</title>" + "<p>Prose." * 30,
+            "%PDF-1",
+        )
     )
 ]
 """Some dozens of pages with content, and some that are none."""
+NOT_INSTALLED = "is not installed; make test-engines installs the engines, and runs these tests"
+OF_ENGINES = {
+    "PYSPARK_PYTHON": sys.executable,
+    "PYSPARK_SUBMIT_ARGS": "--master local[2,4] pyspark-shell",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+}
+"""Settings of engines by the environment; the 4 of Spark are attempts at a task."""
 
 
 def run_example(section: str, folder: Path) -> None:
@@ -30,7 +42,7 @@ def run_example(section: str, folder: Path) -> None:
     text = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     program = "".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     (folder / "program.py").write_text(program)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | OF_ENGINES
     ended = subprocess.run(
         [sys.executable, "program.py"],
         check=False,
@@ -39,18 +51,49 @@ def run_example(section: str, folder: Path) -> None:
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=280,
+        timeout=880,
     )
     assert ended.returncode == 0, ended.stdout
 
 
 @pytest.fixture(scope="module")
 def cleaned(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The lines of `dehusk clean`."""
+    """The rows of the files of `dehusk clean`, but for the columns of the place, by their URLs."""
+    folder = tmp_path_factory.mktemp("cleaned")
     lines = "".join(f"{json.dumps(page)}\n" for page in PAGES)
-    command = [sys.executable, "-m", "dehusk", "clean", "--no-blocks", "--processes", "1"]
-    written = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
-    return [json.loads(line) for line in written.splitlines()]
+    options = ["--no-blocks", "--processes", "1", "--favor", "precision", "--output", folder / "out"]
+    subprocess.run([sys.executable, "-m", "dehusk", "clean", *options], input=lines, check=True, text=True)
+    table = pq.read_table(folder / "out").drop_columns(["input_file", "input_offset", "input_length"])
+    rows = rows_of(table)
+    assert {row["error"] is None for row in rows} == {True, False}
+    return [{**row, "error": row["error"] and re.sub("line [0-9]+[^:]*: ", "", row["error"])} for row in rows]
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table by their URLs."""
+    rows: list[dict[str, Any]] = table.sort_by("url").to_pylist()
+    return rows
+
+
+def write_parquet(folder: Path) -> None:
+    """Write the pages as Parquet files, with a column of their own."""
+    (folder / "pages").mkdir()
+    table = pa.Table.from_pylist([{**page, "rank": rank} for rank, page in enumerate(PAGES)])
+    for part in range(4):
+        pq.write_table(table.take(list(range(part, len(PAGES), 4))), folder / f"pages/{part}.parquet")
+
+
+@pytest.mark.timeout(900)  # on a busy machine, Ray and Spark take minutes to start
+@pytest.mark.parametrize(("engine", "section"), [("ray", "Ray Data"), ("pyspark", "Spark")])
+def test_engines_of_arrow_write_the_rows_of_clean(
+    engine: str, section: str, tmp_path: Path, cleaned: list[dict[str, Any]]
+) -> None:
+    pytest.importorskip(engine, reason=f"{engine} {NOT_INSTALLED}")
+    write_parquet(tmp_path)
+    run_example(section, tmp_path)
+    found = rows_of(pq.read_table(tmp_path / "cleaned"))
+    ranks = {page["url"]: rank for rank, page in enumerate(PAGES)}
+    assert found == [{**row, "rank": ranks[row["url"]]} for row in cleaned]
 
 
 def test_datatrove(tmp_path: Path, cleaned: list[dict[str, Any]]) -> None:
@@ -64,5 +107,4 @@ def test_datatrove(tmp_path: Path, cleaned: list[dict[str, Any]]) -> None:
     found = sorted(
         (document.metadata["url"], document.text) for document in JsonlReader(f"{tmp_path}/cleaned").run()
     )
-    assert found == sorted((line["url"], line["text"]) for line in cleaned if line["error"] is None)
-    assert {line["error"] is None for line in cleaned} == {True, False}
+    assert found == [(row["url"], row["text"]) for row in cleaned if row["error"] is None]
