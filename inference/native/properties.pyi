@@ -1,3 +1,5 @@
+from dehusk.inference.native.marked import Marked
+
 class Properties:
     metas: list[tuple[str, str]]
     links: list[tuple[str, str, str, bool]]
@@ -5,4 +7,4 @@ class Properties:
     times: list[tuple[str, str, bool, str]]
     bylines: list[str]
     base: str | None
-    def __init__(self, document: object, address: int, *, bylines: bool, hiding: dict[int, bool]) -> None: ...
+    def __init__(self, document: object, marked: Marked, hiding: dict[int, bool]) -> None: ...

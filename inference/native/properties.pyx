@@ -2,16 +2,15 @@
 """Properties of a page that are marked for machines in its tree: the input of `dehusk.inference.metadata.reading`."""
 
 from libc.stdint cimport uintptr_t
-from libc.string cimport memcmp
 
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.buffer cimport Buffer, append, free
-from dehusk.inference.native.drawings cimport is_drawn
 from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.markup cimport (
     CONTENT, DATETIME, HREF, ITEMPROP, ITEMSCOPE, ITEMTYPE, NAME, OTHER, PROPERTY, PUBDATE, REL, SRC,
     has, name_of, number_of, spells, value_of,
 )
+from dehusk.inference.native.marked cimport Marked, speaks_of_author
 
 cdef enum:
     MAX_VALUE = 8_192  # bytes
@@ -38,7 +37,7 @@ cdef int _learn() except -1:
 
 
 cdef class Properties:
-    """The properties that a page is marked with, in document order, a limited number of each kind.
+    """The properties of the elements that a `Walk` found marked, in document order, a limited number of each kind.
 
     No text is read where `hiding`, of a `Walk` or empty, has it hidden.
     """
@@ -51,28 +50,18 @@ cdef class Properties:
     cdef dict _scopes, _hiding
     cdef Buffer _text
 
-    def __init__(self, document: object, size_t address, *, bint bylines, dict hiding not None):
-        self._document, self._with_bylines, self._hiding = document, bylines, hiding
+    def __init__(self, document: object, Marked marked not None, dict hiding not None):
+        cdef size_t each
+        self._document, self._with_bylines, self._hiding = document, marked.bylines, hiding
         self.metas, self.links, self.items, self.times = [], [], [], []
         self.bylines = []
         self._scopes = {}
         _learn()
-        if address:
-            self._walk(<Node *> address)
+        for each in range(marked.count()):
+            self._look_at(marked.elements()[each])
 
     def __dealloc__(self):
         free(&self._text)
-
-    cdef int _walk(self, Node *top) except -1:
-        cdef Node *node = top
-        while node != NULL:
-            if node.type == lexbor.ELEMENT:
-                if is_drawn(node):
-                    node = lexbor.after(node, top)
-                    continue
-                self._look_at(<Element *> node)
-            node = lexbor.following(node, top)
-        return 0
 
     cdef int _look_at(self, Element *element) except -1:
         """Record the properties that an element has by its tag, `itemprop`, `rel` or class."""
@@ -92,13 +81,7 @@ cdef class Properties:
             elif name == REL:
                 self._add_link(element)
             attribute = attribute.next
-        if self._with_bylines and len(self.bylines) < MAX_BYLINES:
-            self._add_byline(element, lexbor.value_of(element.classes))
-        return 0
-
-    cdef int _add_byline(self, Element *element, String classes) except -1:
-        """Record the text of an element whose class marks an author's name."""
-        if _speaks_of_author(classes):
+        if self._with_bylines and len(self.bylines) < MAX_BYLINES and speaks_of_author(element):
             self.bylines.append(self._text_in(&element.node))
         return 0
 
@@ -216,17 +199,6 @@ cdef bint _is_telling(String rel, bint is_anchor) noexcept:
     if is_anchor:
         return _contains(rel, b"author", 6) or _contains(rel, b"license", 7) or _contains(rel, b"tag", 3)
     return rel.length > 0 and not (spells(rel, b"stylesheet") or spells(rel, b"preload") or spells(rel, b"icon"))
-
-
-cdef bint _speaks_of_author(String classes) noexcept:
-    """Return True for classes with `byline` or `author` in them; faster than to look for each."""
-    cdef const unsigned char *at = classes.data
-    cdef Py_ssize_t left
-    for left in range(<Py_ssize_t> classes.length, 5, -1):
-        if (at[0] == c"b" and not memcmp(at, b"byline", 6)) or (at[0] == c"a" and not memcmp(at, b"author", 6)):
-            return True
-        at += 1
-    return False
 
 
 cdef inline bint _contains(String value, const char *wanted, size_t length) noexcept:

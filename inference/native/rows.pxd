@@ -4,7 +4,7 @@ from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.classes cimport DESCRIBED, Described
 from dehusk.inference.native.lexbor cimport Element, String
 from dehusk.inference.native.markup cimport Shown, Tag
-from dehusk.inference.native.styles cimport Inherited
+from dehusk.inference.native.styles cimport Inherited, Scopes
 
 cdef enum:
     NONE = -1
@@ -56,6 +56,7 @@ cdef class Rows:
 
     cdef int add(self, Element *element, Tag *tag, int parent, uint16_t flags, Shown shown) except -2
     cdef bint hides(self, int index, Shown *shown) noexcept
+    cdef bint hides_skipped(self, Element *skipped, Tag *tag, int index, Scopes scopes) except -1
     cdef bint _is_removed(self, int index, Shown *shown) noexcept
     cdef bint _is_invisible(self, int index, Shown *shown) noexcept
     cdef bint is_foreign(self, int index) noexcept

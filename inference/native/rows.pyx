@@ -84,6 +84,16 @@ cdef class Rows:
         """Return True if an element in a row is not shown."""
         return self._is_removed(index, shown) or self._is_invisible(index, shown)
 
+    cdef bint hides_skipped(self, Element *skipped, Tag *tag, int index, Scopes scopes) except -1:
+        """Return True if an element in a row, whose text is not read, is hidden by a style or something around it."""
+        cdef Inherited inherited
+        cdef Shown shown
+        if index == NONE:
+            return False
+        inherited = self.at(index).inherited
+        markup.own_flags(skipped, tag, &inherited, scopes, &shown)
+        return self.hides(index, &shown)
+
     cdef bint _is_removed(self, int index, Shown *shown) noexcept:
         return shown.removed or index != NONE and self.at(index).removed
 

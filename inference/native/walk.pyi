@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.head import Head
+from dehusk.inference.native.marked import Marked
 from dehusk.inference.native.recording import Recording
 
 class Walk:
@@ -32,5 +33,6 @@ class Walk:
         fallback: bool,
         recording: Recording,
         block_texts: BlockTexts | None = None,
+        marked: Marked | None = None,
         xpaths: bool = False,
     ) -> None: ...

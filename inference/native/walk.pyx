@@ -12,6 +12,7 @@ from dehusk.inference.native.drawings cimport flags_in_drawing, holds_none, is_d
 from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
+from dehusk.inference.native.marked cimport Marked
 from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.recording cimport Recording, is_struck
 from dehusk.inference.native.rows cimport NONE, Row, Rows, edge_of, is_list, parts_of
@@ -41,7 +42,7 @@ cdef class Walk:
     """The blocks of an element, as columns, and the declarations of a page; `<noscript>` is walked or collected.
 
     A whole `Recording` also has the markup around the blocks, as the fields of `Markup`. `BlockTexts` record the texts
-    that are read.
+    that are read, `Marked` the elements with properties, wherever they stand.
     """
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
@@ -60,6 +61,7 @@ cdef class Walk:
     cdef Tables _tables
     cdef Recording _recording
     cdef BlockTexts _block_texts
+    cdef Marked _marked
     # the open block
     cdef Buffer _leaves  # their text, as it came
     cdef Buffer _signs  # that elements put before their texts, while no text was read in them
@@ -82,6 +84,7 @@ cdef class Walk:
         bint fallback,
         Recording recording not None,
         BlockTexts block_texts = None,
+        Marked marked = None,
         bint xpaths = False,
     ):
         self._document, self._max_blocks = document, max_blocks
@@ -89,7 +92,7 @@ cdef class Walk:
         self.noscripts, self.counts, self.hiding = [], [0] * len(TagCount), {}
         self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables, self._scopes = Rows(), Lists(), Tables(), Scopes()
-        self._recording, self._block_texts = recording, block_texts
+        self._recording, self._block_texts, self._marked = recording, block_texts, marked
         if address:
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
@@ -108,6 +111,7 @@ cdef class Walk:
     cdef int _walk(self, Node *top) except -1:
         """Walk all nodes in order; calls do not nest however deep they stand."""
         cdef Node *node = top
+        cdef Node *drawing = NULL  # the outermost one around the node
         cdef int row = NONE, entered
         while True:
             if node.type == lexbor.TEXT:
@@ -115,10 +119,13 @@ cdef class Walk:
                     self._read(lexbor.text_of(node), row, node)
             elif is_drawn(node):
                 if node.first_child != NULL and not holds_none(node):
+                    drawing = node if drawing == NULL else drawing
                     node = node.first_child
                     continue
             elif node.type == lexbor.ELEMENT:
                 entered = self._enter(<Element *> node, row)
+                if self._marked is not None and drawing == NULL:
+                    self._marked.look_at(<Element *> node, entered == NONE)
                 if entered != NONE and node.first_child != NULL:
                     row = entered
                     node = node.first_child
@@ -129,6 +136,8 @@ cdef class Walk:
                 node = node.parent
                 if not is_drawn(node):
                     row = self._leave(row)
+                elif node == drawing:
+                    drawing = NULL
             if node == top:
                 return 0
             node = node.next
@@ -145,7 +154,7 @@ cdef class Walk:
             if tag.role == TEMPLATE and markup.is_shadow_root(element):
                 self.has_shadow_roots = True
             self.head.look_into(&element.node)
-            if self._recording._whole and not self._is_hidden(element, tag, parent):
+            if self._recording._whole and not self._rows.hides_skipped(element, tag, parent, self._scopes):
                 self._recording.note(element, parent, len(self.texts), self._leaves.used)
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
@@ -192,16 +201,6 @@ cdef class Walk:
         if tag.role == FORMULA and self._read_tex(element, index):
             return NONE
         return index
-
-    cdef bint _is_hidden(self, Element *skipped, Tag *tag, int parent) except -1:
-        """Return True if an element whose text is not read is hidden by a style, or something around it."""
-        cdef Inherited inherited
-        cdef Shown shown
-        if parent == NONE:
-            return False
-        inherited = self._rows.at(parent).inherited
-        markup.own_flags(skipped, tag, &inherited, self._scopes, &shown)
-        return self._rows.hides(parent, &shown)
 
     cdef bint _read_tex(self, Element *formula, int index) except -1:
         """Read the TeX that stands for a formula, if any, and leave it."""

@@ -10,6 +10,7 @@ from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
 from dehusk.inference.native.block_texts import BlockTexts
+from dehusk.inference.native.marked import Marked
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
@@ -206,6 +207,8 @@ def _read(
     try:
         recording = Recording(whole=options.needs_markup)
         texts = BlockTexts() if with_tree else None
+        has_metadata = options.metadata is not MetadataLevel.NONE
+        marked = Marked(bylines=options.metadata is MetadataLevel.FULL) if has_metadata else None
         walk = Walk(
             document,
             address,
@@ -213,19 +216,14 @@ def _read(
             fallback=not scripting,
             recording=recording,
             block_texts=texts,
+            marked=marked,
             xpaths=options.with_blocks and not options.exclude and flat == html,
         )
         tree = None if texts is None else DocumentTree(**columns_of(document, address, texts))
     except MemoryError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
-    properties = None
-    if options.metadata is not MetadataLevel.NONE:
-        properties = Properties(
-            document,
-            address,
-            bylines=options.metadata is MetadataLevel.FULL,
-            hiding=walk.hiding if options.drop_hidden else {},
-        )
+    hiding = walk.hiding if options.drop_hidden else {}
+    properties = None if marked is None else Properties(document, marked, hiding)
     language = root.attributes.get("lang") if root is not None else None
     return _Reading(walk, language or "", properties, tree)
 

@@ -1,0 +1,15 @@
+from dehusk.inference.native.buffer cimport Buffer
+from dehusk.inference.native.lexbor cimport Element, Node
+
+
+cdef class Marked:
+    cdef Buffer _elements
+    cdef readonly bint bylines
+
+    cdef Element **elements(self) noexcept
+    cdef size_t count(self) noexcept
+    cdef int look_at(self, Element *element, bint with_content) except -1
+    cdef int _look_into(self, Node *top) except -1
+
+
+cdef bint speaks_of_author(Element *element) noexcept

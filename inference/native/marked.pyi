@@ -1,0 +1,4 @@
+class Marked:
+    bylines: bool
+
+    def __init__(self, *, bylines: bool) -> None: ...
