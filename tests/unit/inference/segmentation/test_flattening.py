@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.segmentation.parser import MAX_ATTRIBUTES, MAX_DEPTH, flatten
+from dehusk.inference.native.flattening import MAX_ATTRIBUTES, MAX_DEPTH
+from dehusk.inference.segmentation.parser import flatten
 from dehusk.inference.segmentation.segmentation import segment
 
 MANY = b"<p>x</p>" * 30_000

@@ -1,0 +1,278 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""A page without elements that nest too deep, and without attributes that are too many."""
+
+from libc.string cimport memchr
+
+from dehusk.inference.elements import VOID
+
+MAX_DEPTH = 512
+"""Limit of nested elements; deeper ones are left out, but not their text. Browsers stop here, too."""
+MAX_ATTRIBUTES = 1000
+"""Limit of attributes of a tag; further ones are left out."""
+
+cdef enum:
+    REACH = 64  # open elements among which an end tag looks for its start tag
+
+cdef size_t _MAX_DEPTH = MAX_DEPTH, _MAX_ATTRIBUTES = MAX_ATTRIBUTES
+cdef frozenset _VOID = frozenset(map(str.encode, VOID))
+cdef frozenset _CLOSED_BY_NEXT = frozenset(
+    b"p li dd dt option optgroup colgroup tbody thead tfoot tr td th caption head".split()
+)
+"""Elements ended by the next of their kind: they do not nest without others that are counted."""
+cdef frozenset _ONCE = frozenset((b"html", b"body"))
+"""Elements whose further tags add attributes to the first."""
+cdef frozenset _RAW = frozenset(b"script style textarea title iframe noembed noframes noscript xmp".split())
+cdef frozenset _FOREIGN = frozenset((b"svg", b"math"))
+cdef frozenset _SCOPES = frozenset(b"applet marquee object table template button".split()) | _FOREIGN
+"""Elements that bound the search of an end tag for its start tag."""
+cdef frozenset _SPECIAL = _SCOPES | frozenset(
+    b"""
+    address article aside blockquote body center details dialog dir div dl fieldset figcaption figure footer
+    form h1 h2 h3 h4 h5 h6 header hgroup html listing main menu nav ol pre search section select
+    summary ul
+    """.split()
+)
+"""Elements not ended by the end tag of an ordinary element."""
+
+
+cdef struct Token:  # a tag; or a comment or the like, whose name is empty
+    size_t start
+    size_t name
+    size_t name_end
+    size_t kept  # the end of its first MAX_ATTRIBUTES attributes
+    size_t attributes
+    size_t end
+    bint is_end
+
+
+cdef class _Reader:
+    """Reader of a page's tags in order, which tracks the open elements nearly as a parser does.
+
+    It may take an element for open that is not, but hardly the reverse.
+    """
+
+    cdef bytes _html
+    cdef const unsigned char *_text
+    cdef size_t _size
+    cdef list _open
+    cdef int _foreign
+    cdef set _once
+    cdef dict _names  # one object for each
+
+    def __cinit__(self, bytes html):
+        self._html, self._text, self._size = html, html, len(html)
+        self._open, self._foreign, self._once, self._names = [], 0, set(), {}
+
+    cdef list pieces(self):
+        """Return the page in pieces, without elements too deep and attributes too many."""
+        cdef size_t position = 0, done = 0
+        cdef Token token
+        cdef bytes tag
+        cdef list pieces = []
+        while _next(self._text, self._size, position, &token):
+            position = token.end
+            if token.name == token.name_end:
+                continue
+            tag = self._html[token.name : token.name_end].lower()
+            tag = self._names.setdefault(tag, tag)
+            if not (self._end(tag) if token.is_end else self._start(tag, &token)):
+                pieces.append(self._html[done : token.start])
+                done = position
+            elif position - token.start > 2 * _MAX_ATTRIBUTES:
+                pieces.append(self._html[done : position if token.is_end else token.kept])
+                if not token.is_end:
+                    pieces.append(b">")
+                done = position
+            if tag in _RAW and not token.is_end and not self._foreign:
+                position = _end_of_raw_text(self._text, self._size, tag, position)
+        pieces.append(self._html[done:])
+        return pieces
+
+    cdef bint _start(self, bytes tag, Token *token) except -1:
+        """Track a start tag, and return True to keep it."""
+        cdef bint first
+        if tag in _ONCE:
+            first = tag not in self._once
+            self._once.add(tag)
+            return first
+        if tag in _VOID or tag in _CLOSED_BY_NEXT or (self._foreign and self._is_self_closed(token)):
+            return True
+        self._open.append(tag)
+        self._foreign += tag in _FOREIGN
+        return len(self._open) <= <Py_ssize_t> _MAX_DEPTH
+
+    cdef bint _is_self_closed(self, Token *token) noexcept:
+        return self._text[token.end - 1] == c">" and self._text[token.end - 2] == c"/"
+
+    cdef bint _end(self, bytes tag) except -1:
+        """Track an end tag, and return True to keep it."""
+        cdef bint special = False
+        cdef Py_ssize_t top = len(self._open), index, first = max(top - REACH, 0)
+        for index in range(top - 1, first - 1, -1):
+            element = self._open[index]
+            if element is tag:
+                self._close(index, index + 1 if special and tag not in _SPECIAL else top)
+                return index < <Py_ssize_t> _MAX_DEPTH
+            if element in _SCOPES:
+                break
+            special = special or element in _SPECIAL
+        return True
+
+    cdef int _close(self, Py_ssize_t first, Py_ssize_t end) except -1:
+        cdef Py_ssize_t index
+        for index in range(first, end):
+            self._foreign -= self._open[index] in _FOREIGN
+        del self._open[first:end]
+        return 0
+
+
+def flattened(bytes html not None) -> bytes:
+    """Return a page without elements too deep and attributes too many."""
+    cdef _Reader reader = _Reader(html)
+    return b"".join(reader.pieces())
+
+
+def has_many_attributes(bytes html not None, Py_ssize_t position) -> bool:
+    """Return True if too many attributes follow a `<` and a letter at a position."""
+    cdef const unsigned char *text = html
+    cdef size_t size = len(html)
+    cdef Token token
+    if position < 0 or <size_t> position + 1 >= size or text[position] != c"<" or not _is_letter(text[position + 1]):
+        return False
+    token.start = position
+    _read_tag(text, size, position + 1, &token)
+    return token.attributes > _MAX_ATTRIBUTES
+
+
+cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
+    """Find the next tag, comment or the like from a position on, if there is one."""
+    cdef const unsigned char *found
+    while position < size:
+        found = <const unsigned char *> memchr(text + position, c"<", size - position)
+        if found == NULL or found + 1 == text + size:
+            return False
+        position = found - text
+        token.start, token.name, token.name_end = position, 0, 0
+        if _is_letter(text[position + 1]):
+            token.is_end = False
+            _read_tag(text, size, position + 1, token)
+            return True
+        if text[position + 1] == c"/" and position + 2 < size and _is_letter(text[position + 2]):
+            token.is_end = True
+            _read_tag(text, size, position + 2, token)
+            return True
+        if text[position + 1] == c"!" and position + 3 < size and (
+            text[position + 2] == c"-" and text[position + 3] == c"-"
+        ):
+            token.end = _end_of_comment(text, size, position + 4)
+            return True
+        if text[position + 1] == c"!" or text[position + 1] == c"?" or text[position + 1] == c"/":
+            token.end = _find(text, size, position + 2, c">")
+            return True
+        position += 1
+    return False
+
+
+cdef void _read_tag(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
+    """Read a tag from its name on."""
+    token.name = position
+    while position < size and not _is_space(text[position]) and text[position] != c"/" and text[position] != c">":
+        position += 1
+    token.name_end = token.kept = position
+    token.attributes = 0
+    while True:
+        while position < size and (_is_space(text[position]) or text[position] == c"/"):
+            position += 1
+        if position == size or text[position] == c">":
+            token.end = min(position + 1, size)
+            return
+        position = _end_of_attribute(text, size, position)
+        token.attributes += 1
+        if token.attributes <= _MAX_ATTRIBUTES:
+            token.kept = position
+
+
+cdef size_t _end_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
+    cdef size_t end
+    cdef unsigned char byte
+    position += 1
+    while position < size:
+        byte = text[position]
+        if _is_space(byte) or byte == c"/" or byte == c">" or byte == c"=":
+            break
+        position += 1
+    end = _skip_space(text, size, position)
+    if end == size or text[end] != c"=":
+        return position
+    position = _skip_space(text, size, end + 1)
+    if position < size and (text[position] == c'"' or text[position] == c"'"):
+        return min(_find(text, size, position + 1, text[position]) + 1, size)
+    while position < size and not _is_space(text[position]) and text[position] != c">":
+        position += 1
+    return position
+
+
+cdef size_t _end_of_comment(const unsigned char *text, size_t size, size_t position) noexcept:
+    """Return the end of a comment whose text begins at a position."""
+    if position < size and text[position] == c">":
+        return position + 1
+    if position + 1 < size and text[position] == c"-" and text[position + 1] == c">":
+        return position + 2
+    while True:
+        position = _find(text, size, position, c"-")
+        if position + 2 >= size:
+            return size
+        if text[position + 1] == c"-":
+            if text[position + 2] == c">":
+                return position + 3
+            if text[position + 2] == c"!" and position + 3 < size and text[position + 3] == c">":
+                return position + 4
+        position += 1
+
+
+cdef size_t _end_of_raw_text(
+    const unsigned char *text, size_t size, const unsigned char *tag, size_t position
+) noexcept:
+    """Return the end of the text of a `<script>`, `<style>` …, in which tags are text."""
+    cdef size_t letter
+    while True:
+        position = _find(text, size, position, c"<")
+        if position + 2 >= size:
+            return size
+        if text[position + 1] == c"/":
+            letter = 0
+            while tag[letter] and position + 2 + letter < size and _lower(text[position + 2 + letter]) == tag[letter]:
+                letter += 1
+            if not tag[letter] and position + 2 + letter < size and _ends_name(text[position + 2 + letter]):
+                return position
+        position += 1
+
+
+cdef size_t _find(const unsigned char *text, size_t size, size_t position, unsigned char byte) noexcept:
+    """Return where a byte is found from a position on, or the size."""
+    if position >= size:
+        return size
+    cdef const unsigned char *found = <const unsigned char *> memchr(text + position, byte, size - position)
+    return size if found == NULL else <size_t> (found - text)
+
+
+cdef size_t _skip_space(const unsigned char *text, size_t size, size_t position) noexcept:
+    while position < size and _is_space(text[position]):
+        position += 1
+    return position
+
+
+cdef inline bint _is_letter(unsigned char byte) noexcept nogil:
+    return c"a" <= _lower(byte) <= c"z"
+
+
+cdef inline unsigned char _lower(unsigned char byte) noexcept nogil:
+    return byte | 0x20 if c"A" <= byte <= c"Z" else byte
+
+
+cdef inline bint _is_space(unsigned char byte) noexcept nogil:
+    return byte == c" " or c"\t" <= byte <= c"\r"
+
+
+cdef inline bint _ends_name(unsigned char byte) noexcept nogil:
+    return _is_space(byte) or byte == c"/" or byte == c">"

@@ -1,0 +1,59 @@
+"""Tags as they are read by the guard before the parser."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dehusk.inference.native.flattening import MAX_ATTRIBUTES, MAX_DEPTH, flattened, has_many_attributes
+
+MANY = b" ".join(b"a%d" % number for number in range(MAX_ATTRIBUTES + 1))
+PIECES = st.sampled_from(
+    b"< > / <!-- --> --!> <! <? </ =\" =' = a <div> </div> <svg> </svg> <script> </SCRIPT".split()
+    + b"<p> <b x=y> <br/>".split()
+)
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b"<p>", b"<!-- a -->", b"<!-->", b"< <3 </3>", b"<svg><style></style></svg>"]
+)
+@pytest.mark.parametrize(
+    "tag", [b"<a %b>", b"<A %b/>", b"<a %b", b"<a\n%b >", b"<a b='>' %b>", b'<a c = ">" %b>']
+)
+def test_attributes_are_counted_wherever_a_tag_stands(before: bytes, tag: bytes) -> None:
+    page = before + tag % MANY
+    assert has_many_attributes(page, len(before))
+    assert len(flattened(page)) < len(page)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<script>if (a<b %b)</script>" % MANY,
+        b"<style><a %b></style>" % MANY,
+        b"<!-- <a %b> -->" % MANY,
+        b"<!a %b>" % MANY,
+        b"</a %b>" % MANY,
+        b"< a %b>" % MANY,
+        b'<a b="<a %b>">' % MANY,
+        b"<a %b>" % MANY.rpartition(b" ")[0],
+    ],
+)
+def test_what_is_no_attribute_of_a_start_tag_is_kept(page: bytes) -> None:
+    assert flattened(page) == page
+
+
+@pytest.mark.parametrize("position", [-1, 1, 3, 4, 100])
+def test_no_tag_begins_elsewhere(position: int) -> None:
+    assert not has_many_attributes(b"<a <", position)
+
+
+@given(st.lists(PIECES).map(b"".join))
+def test_pages_that_are_not_deep_are_kept(page: bytes) -> None:
+    assert flattened(page) == page
+
+
+@given(st.lists(PIECES).map(b"".join))
+def test_what_is_too_deep_is_left_out_but_not_its_text(page: bytes) -> None:
+    deep = b"<div>" * MAX_DEPTH
+    assert flattened(deep + b"<b>text</b>" + page).startswith(deep + b"text")
+    assert len(flattened(deep + page)) <= len(deep + page)
