@@ -30,7 +30,9 @@ MIN_PROBABILITY = 0.25
 FEW_BLOCKS = 10
 """Number of blocks up to which an unlikely block may be the whole content, as there is no room for a menu."""
 MIN_PROBABILITY_OF_FEW = 0.05
-"""Probability that a block of such a page must reach."""
+"""Probability that a block of such a page, or one above comments, must reach."""
+MIN_PROBABILITY_OF_THREAD = 0.05
+"""Mean probability of content, by their words, from which what looks like comments may be a thread."""
 LIKELY = 0.5
 MIN_PROBABILITY_AMONG_COMMENTS = 0.25
 """Probability that suffices for a comment among blocks of its kind that are likely comments."""
@@ -93,7 +95,7 @@ def select(
     expected to be missed as well as wrong ones, so an unsure page keeps more than at a threshold of one half.
     A block raises it when its probability is above half of it, and so blocks without words are decided on,
     too. Of a repeated run only the better copy is kept. User comments are no content, unless there is nothing
-    else: such a page is a thread.
+    else: such a page is a thread. Where they are hardly likely to be content, little suffices above them.
 
     `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1,
     `alike` is as in `likely_comments`.
@@ -138,18 +140,21 @@ def weigh(
     weights[is_comment] = 0.0
     leave_repeats_out(weights, repeat, _BETTER_COPY)
     expected = expected_words(weights, words)
-    if _lacks_content(weights, words, expected):
-        return ContentWeights(weights, None)
+    if expected < MIN_WORDS:
+        stands_alone = len(words) > FEW_BLOCKS and not _are_below_content(probabilities, words, is_comment)
+        if most_probable(weights, words) < (MIN_PROBABILITY if stands_alone else MIN_PROBABILITY_OF_FEW):
+            return ContentWeights(weights, None)
     beta = favor.beta
     return ContentWeights(weights, best_expected_f(weights, words, expected, beta) / (1 + beta * beta))
 
 
-def _lacks_content(
-    probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float
+def _are_below_content(
+    probabilities: Probabilities, words: npt.NDArray[np.uint32], is_comment: Bools
 ) -> bool:
-    """Return True if a page has no content, being all menu and footer."""
-    least = MIN_PROBABILITY if len(words) > FEW_BLOCKS else MIN_PROBABILITY_OF_FEW
-    return expected < MIN_WORDS and most_probable(probabilities, words) < least
+    """Return True for comments that are no thread: hardly likely to be content, they are about something."""
+    of_comments = words[is_comment]
+    likely = float((probabilities[is_comment] * of_comments).sum())
+    return likely < MIN_PROBABILITY_OF_THREAD * int(of_comments.sum())
 
 
 def likely_comments(

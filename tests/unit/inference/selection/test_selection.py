@@ -7,6 +7,7 @@ from dehusk.inference.selection.selection import (
     FEW_BLOCKS,
     MIN_PROBABILITY,
     MIN_PROBABILITY_OF_FEW,
+    MIN_PROBABILITY_OF_THREAD,
     MIN_WORDS,
     calibrate,
     choose_content,
@@ -152,6 +153,22 @@ def test_comments_are_content_where_there_is_nothing_else():
     content, comments = np.array([0.01, *[0.2] * 40], np.float32), np.array([0, *[0.9] * 40], np.float32)
     words, repeat = np.full(41, 30, np.uint32), np.full(41, NONE, np.int32)
     assert select(content, words, repeat, comments).tolist() == [False, *[True] * 40]
+
+
+@pytest.mark.parametrize(
+    ("likely", "of_comments", "is_thread"),
+    [
+        (MIN_PROBABILITY_OF_FEW, 0.04, False),
+        (0.04, 0.04, True),
+        (0.2, MIN_PROBABILITY_OF_THREAD, True),
+    ],
+)
+def test_above_comments_that_are_hardly_content_little_suffices(likely, of_comments, is_thread):
+    content = np.array([0.01, likely, *[of_comments] * 40])
+    comments = np.array([0, 0, *[0.9] * 40], np.float32)
+    words, repeat = np.array([3, 12, *[30] * 40], np.uint32), np.full(42, NONE, np.int32)
+    expected = [False, not is_thread, *[is_thread] * 40]
+    assert select(content, words, repeat, comments).tolist() == expected
 
 
 @pytest.mark.parametrize(
