@@ -17,6 +17,8 @@ OPSETS = {"": 18, TREES: 3}
 IR_VERSION = 10
 """Version that is read by ONNX Runtime 1.18 and newer, and so by Triton's containers since 24.08."""
 
+_LAST = np.iinfo(np.int64).max
+"""End of a slice that takes all the rest."""
 _TYPES = {
     "UINT32": TensorProto.UINT32,
     "UINT16": TensorProto.UINT16,
@@ -133,6 +135,10 @@ class Graph:
     def at(self, vector: Value, indices: Value) -> Value:
         """Gather elements of a vector, several times as fast as rows are gathered."""
         return self.add("GatherElements", vector, indices)
+
+    def part(self, rows: Value, first: int, after: int = _LAST) -> Value:
+        """Return the rows from `first` up to that before `after`; a negative one counts from the end."""
+        return self.add("Slice", rows, self.constant([first]), self.constant([after]))
 
     def split(self, matrix: Value, *widths: int, axis: int = 1) -> list[Value]:
         """Split a matrix by its columns, or its rows, into parts of these widths."""

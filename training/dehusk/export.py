@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+from onnx import TensorProto
 
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.labelers import signature
@@ -26,7 +27,7 @@ from dehusk.inference.labelers.signature import (
 )
 from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.model import DehuskModel
-from dehusk.training.dehusk.second_pass_graph import second_logits
+from dehusk.training.dehusk.second_pass_graph import Blocks, second_logits
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
@@ -43,6 +44,7 @@ from dehusk.training.dehusk.trainer import (
     MAX_INPUT,
     OUTPUTS,
     SCORE_SCALE,
+    SHORT,
     FirstPass,
     PageLabeler,
 )
@@ -56,7 +58,8 @@ _POOL = 16
 def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     """Build the model as a checked ONNX model that declares its signature."""
     graph = Graph()
-    blocks = graph.parts(graph.integers(BLOCK_COUNTS.name), graph.add("Shape", WORD_LENGTHS.name))
+    parts = graph.parts(graph.integers(BLOCK_COUNTS.name), graph.add("Shape", WORD_LENGTHS.name))
+    blocks = Blocks.of(graph, parts)
     elements = graph.parts(graph.integers(ELEMENT_COUNTS.name), graph.add("Shape", PARENT.name))
     words_wrong, lengths = _lengths(graph, WORD_LENGTHS, blocks, WORD_COUNTS)
     tokens_wrong, token_lengths = _lengths(graph, ELEMENT_TOKEN_LENGTHS, elements, ELEMENT_TOKEN_COUNTS)
@@ -179,19 +182,46 @@ def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value]:
     return of_block, graph.add("Gather", of_page, blocks.page)
 
 
-def _first_logits(graph: Graph, blocks: Parts, inputs: Value, first: FirstPass) -> tuple[Value, Value]:
+def _first_logits(graph: Graph, blocks: Blocks, inputs: Value, first: FirstPass) -> tuple[Value, Value]:
     """Return the network's logits of each block, [blocks, OUTPUTS], and of each page, [pages, kinds]."""
-    where = graph.places(blocks)
     dense = _dense(graph, inputs, first)
+    steps, step, sizes = _steps(graph, blocks, inputs)
+    width = first.network.dense.out_features
+    totals = graph.summed(dense, step, steps.total, width=width, dtype=np.float32)
+    means = totals / graph.upright(graph.floats(sizes))
+    where = graph.places(steps)
     layer = layer_weights(first.network.layer)
-    states = graph.lstm(graph.padded(where, dense), layer, "lstm", BLOCK_COUNTS.name)
+    counts = graph.add("Cast", steps.counts, to=TensorProto.INT32)
+    states = graph.lstm(graph.padded(where, means), layer, "lstm", counts)
     of_state, of_dense, of_page = _output_weights(graph, first.network, 2 * layer.hidden)
     bias = graph.weight("output_bias", first.network.output.bias.detach().numpy())
-    pooled = _pooled(graph, blocks, states, 2 * layer.hidden)
+    pooled = _pooled(graph, steps, states, 2 * layer.hidden)
     by_page = graph.add("Gemm", pooled, of_page, bias)
     by_place = graph.add("MatMul", states, of_state) + by_page
-    of_blocks = graph.add("Gemm", dense, of_dense, graph.at_places(where, by_place, OUTPUTS))
+    of_steps = graph.at_places(where, by_place, OUTPUTS)
+    of_blocks = graph.add("Gemm", dense, of_dense, graph.add("Gather", of_steps, step))
     return of_blocks, graph.add("Gemm", pooled, *_kind_weights(graph, first.network))
+
+
+def _steps(graph: Graph, blocks: Blocks, inputs: Value) -> tuple[Parts, Value, Value]:
+    """Return the steps of `trainer.steps_of`, the step of each block, and the blocks of each step."""
+    words = graph.add("Slice", inputs, *(graph.constant([each]) for each in (0, 1, 1)))
+    is_short = graph.add("LessOrEqual", words, graph.constant(SHORT, np.float32))
+    short = graph.add("Reshape", is_short, graph.constant([-1]))
+    one_and_next = [(graph.part(each, 0, -1), graph.part(each, 1)) for each in (short, blocks.alike)]
+    both_short, alike = (
+        graph.add(how, *each) for how, each in zip(("And", "Equal"), one_and_next, strict=True)
+    )
+    apart = graph.add("Not", graph.add("And", both_short, alike))
+    begins = graph.add("Concat", graph.constant([True], np.bool_), apart, axis=0)
+    step = graph.add("CumSum", graph.integers(begins), graph.constant(0)) - 1
+    first_block = graph.add("Reshape", graph.add("NonZero", begins), graph.constant([-1]))
+    first = graph.at(step, blocks.first)
+    after = graph.at(step, blocks.after - 1) + 1
+    total = graph.add("Shape", first_block)
+    steps = Parts(after - first, first, after, total, graph.at(blocks.page, first_block))
+    next_step = graph.add("Concat", graph.part(first_block, 1), blocks.total, axis=0)
+    return steps, step, next_step - first_block
 
 
 def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[Value]:
@@ -223,14 +253,14 @@ def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
     return graph.add("Relu", graph.add("Gemm", clipped, weights, bias))
 
 
-def _pooled(graph: Graph, blocks: Parts, states: Value, width: int) -> Value:
+def _pooled(graph: Graph, steps: Parts, states: Value, width: int) -> Value:
     """Return the mean and the largest of each page's states, shape [pages, 2 × width]."""
-    place = graph.upright(graph.numbers(graph.add("ReduceMax", blocks.counts, keepdims=1)))
-    outside = graph.floats(graph.add("GreaterOrEqual", place, blocks.counts))
+    place = graph.upright(graph.numbers(graph.add("ReduceMax", steps.counts, keepdims=1)))
+    outside = graph.floats(graph.add("GreaterOrEqual", place, steps.counts))
     beyond = outside * graph.constant(BEYOND_STATES, np.float32)
     lowered = states - graph.add("Unsqueeze", beyond, graph.constant([2]))
     largest = graph.add("Reshape", _largest(graph, lowered), graph.constant([-1, width]))
-    count = graph.upright(graph.floats(blocks.counts))
+    count = graph.upright(graph.floats(steps.counts))
     mean = graph.add("ReduceSum", states, graph.constant([0]), keepdims=0) / count
     return graph.add("Concat", mean, largest, axis=1)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import lightgbm
 import numpy as np
@@ -27,11 +27,25 @@ _GAP = 1 + max(map(abs, (*NEIGHBOURS, *AROUND)))
 """Rows between pages where rows are shifted, more than any distance."""
 _SUMS = 6
 """Columns of `_values`."""
-_LAST = np.iinfo(np.int64).max
-"""End of a slice that takes all the rest."""
 
 
-def second_logits(graph: Graph, blocks: Parts, inputs: Value, first: Value, second: SecondPass) -> Value:
+@dataclass(frozen=True, slots=True)
+class Blocks(Parts):
+    """Int64 tensors that locate the blocks of all pages, and those that are like each other."""
+
+    alike: Value
+    """Number of the first block of its page that each is like, shape [total]."""
+
+    @classmethod
+    def of(cls, graph: Graph, parts: Parts) -> Self:
+        """Return the blocks that these parts are, by the tensor `alike` of a request."""
+        last = graph.at(parts.counts, parts.page) - 1
+        inside = graph.add("Min", graph.add("Max", graph.integers(ALIKE.name), graph.constant(0)), last)
+        alike = inside + graph.at(parts.first, parts.page)
+        return cls(parts.counts, parts.first, parts.after, parts.total, parts.page, alike)
+
+
+def second_logits(graph: Graph, blocks: Blocks, inputs: Value, first: Value, second: SecondPass) -> Value:
     """Return the logit of each block, shape [blocks, 1].
 
     `inputs` are its features as numbers up to 255 and its token scores; `first` are the probabilities of
@@ -84,21 +98,21 @@ def _around(graph: Graph, blocks: Parts, seen: Value, answers: Value) -> Value:
 
 def _shifted(graph: Graph, rows: Value, distance: int) -> Value:
     """Return the rows that stand so far after each but for the first and last _GAP, or before it."""
-    return graph.add("Slice", rows, graph.constant([_GAP + distance]), graph.constant([distance - _GAP]))
+    return graph.part(rows, _GAP + distance, distance - _GAP)
 
 
 def _columns(graph: Graph, matrix: Value, first: int, after: int) -> Value:
     return graph.add("Slice", matrix, *(graph.constant([each]) for each in (first, after, 1)))
 
 
-def _of_alike(graph: Graph, blocks: Parts, answers: Value, words: Value) -> list[Value]:
+def _of_alike(graph: Graph, blocks: Blocks, answers: Value, words: Value) -> list[Value]:
     """Return the columns of `second_pass._of_alike`: on the blocks like each, on the page, on its place."""
     values = _values(graph, answers, words)
     before = graph.add("CumSum", graph.add("Pad", values, graph.constant([1, 0, 0, 0])), graph.constant(0))
     at_start = graph.add("Gather", before, blocks.first)
     of_page = graph.add("Gather", before, blocks.after) - at_start
     page, expected, all_above = _of_page(graph, blocks, answers, of_page)
-    upto_end = graph.add("Slice", before, graph.constant([1]), graph.constant([_LAST]))
+    upto_end = graph.part(before, 1)
     upto = upto_end - graph.add("Gather", at_start, blocks.page)
     _, bytes_upto, above = graph.split(graph.floats(upto), 4, 1, 1)
     of_place = [_ratio(graph, bytes_upto, expected), above, all_above - above]
@@ -119,19 +133,18 @@ def _values(graph: Graph, answers: Value, words: Value) -> Value:
     return graph.add("Concat", expected, likely, words, one, in_bytes, above, axis=1)
 
 
-def _of_group(graph: Graph, blocks: Parts, answers: Value, values: Value, all_expected: Value) -> Value:
+def _of_group(graph: Graph, blocks: Blocks, answers: Value, values: Value, all_expected: Value) -> Value:
     """Return the columns on the blocks like each; `all_expected` is the sum over its page."""
-    alike = _first_alike(graph, blocks)
-    sums = graph.floats(graph.summed(values, alike, blocks.total, width=_SUMS, dtype=np.float64))
+    sums = graph.floats(graph.summed(values, blocks.alike, blocks.total, width=_SUMS, dtype=np.float64))
     tops, bottoms, expected, _ = graph.split(sums, 2, 2, 1, 1)
     words, _ = graph.split(bottoms, 1, 1)
     columns = [
         _ratio(graph, tops, bottoms),
-        _largest(graph, answers, alike, blocks.total),
+        _largest(graph, answers, blocks.alike, blocks.total),
         words,
         _ratio(graph, expected, all_expected),
     ]
-    return graph.add("Gather", graph.add("Concat", *columns, axis=1), alike)
+    return graph.add("Gather", graph.add("Concat", *columns, axis=1), blocks.alike)
 
 
 def _of_page(graph: Graph, blocks: Parts, answers: Value, sums: Value) -> list[Value]:
@@ -155,13 +168,6 @@ def _largest(graph: Graph, answers: Value, group: Value, groups: Value) -> Value
     """Return the largest answer of each group, shape [groups, 1]."""
     none = graph.upright(graph.filled(groups, 0, np.float32))
     return graph.add("ScatterElements", none, graph.upright(group), answers, axis=0, reduction="max")
-
-
-def _first_alike(graph: Graph, blocks: Parts) -> Value:
-    """Return the number in the batch of the first block of its page that each is like, shape [blocks]."""
-    last = graph.at(blocks.counts, blocks.page) - 1
-    inside = graph.add("Min", graph.add("Max", graph.integers(ALIKE.name), graph.constant(0)), last)
-    return inside + graph.at(blocks.first, blocks.page)
 
 
 def _ratio(graph: Graph, numerator: Value, denominator: Value) -> Value:

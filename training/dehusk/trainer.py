@@ -2,17 +2,18 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log1p
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.features import BLOCK_FEATURES, LOGARITHM, PAGE_FEATURES
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS, StructureTensors
-from dehusk.training.arrays import Bools, Floats
+from dehusk.training.arrays import Bools, Floats, Integers
 from dehusk.training.batches import epoch_batches
 from dehusk.training.dehusk.config import DehuskConfig, NetworkConfig, TrainerConfig, fold_of
 from dehusk.training.dehusk.examples import Example
@@ -35,6 +36,8 @@ SCORE_SCALE = 0.5
 """Factor that brings token scores near the other inputs."""
 BEYOND_STATES = 9.0
 """Number above any state of an LSTM, by which padding is lowered before the maximum is taken."""
+SHORT = round(log1p(8) * 255 / LOGARITHM[1])
+"""Largest byte of the first feature of a short block, which has 8 words at most."""
 _COLUMNS = (*BLOCK_FEATURES, *PAGE_FEATURES)
 _UNDECLARED = np.array(["json_ld" in each.name or "noscript" in each.name for each in _COLUMNS])
 """Inputs that are nothing on a page stripped of scripts."""
@@ -79,8 +82,24 @@ class Standard:
         return ((inputs - self.mean) / self.deviation).clip(-MAX_INPUT, MAX_INPUT)
 
 
+def steps_of(page: StructureTensors) -> Integers:
+    """Return the step of the LSTM that reads each block, counted from 0, shape [T].
+
+    Consecutive short blocks whose four innermost elements have the same tags and classes, such as the entries
+    of a menu, share a step.
+    """
+    short = page.features[:, 0] <= SHORT
+    apart = np.diff(page.alike, prepend=-1) != 0
+    apart |= ~(short & np.concatenate([[False], short[:-1]]))
+    steps: Integers = np.cumsum(apart) - 1
+    return steps
+
+
 class PageLabeler(nn.Module):
-    """A network that labels the blocks of pages; it also learns the types of pages."""
+    """A network that labels the blocks of pages; it also learns the types of pages.
+
+    The LSTM reads the mean of the dense layer over the blocks of a step (`steps_of`).
+    """
 
     def __init__(self, inputs: int, page_types: int, config: NetworkConfig) -> None:
         super().__init__()
@@ -90,22 +109,32 @@ class PageLabeler(nn.Module):
         self.output = nn.Linear(6 * config.hidden + config.dense, OUTPUTS)
         self.page_type = nn.Linear(4 * config.hidden, page_types)
 
-    def forward(self, pages: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    def forward(self, pages: Sequence[Tensor], steps: Sequence[Integers]) -> tuple[Tensor, Tensor]:
         """Return the logits of each block, page after page, and those of each page's type.
 
         Shapes [T of all pages, OUTPUTS] and [pages, page types].
+
+        Args:
+            pages: the standardised inputs of each page's blocks.
+            steps: the step of each page's blocks, counted from any number on.
         """
-        lengths = torch.tensor([len(page) for page in pages])
+        heights = torch.tensor([int(each[-1] - each[0]) + 1 for each in steps])
+        first_steps = torch.cumsum(heights, 0) - heights
+        step = torch.cat(
+            [torch.from_numpy(each - each[0]) + first for each, first in zip(steps, first_steps, strict=True)]
+        )
         dense = torch.relu(self.dense(torch.cat(list(pages)).to(self.dense.weight.device)))
-        padded = nn.utils.rnn.pad_sequence(self.dropout(dense).split(lengths.tolist()))
-        mirror, places = mirror_and_places(lengths)
+        of_steps = torch.zeros(int(heights.sum()), dense.shape[1], device=dense.device)
+        of_steps = of_steps.index_add(0, step.to(dense.device), dense) / torch.bincount(step)[:, None]
+        padded = nn.utils.rnn.pad_sequence(self.dropout(of_steps).split(heights.tolist()))
+        mirror, places = mirror_and_places(heights)
         states = self.layer(padded, mirror)
-        inside = (torch.arange(len(padded))[:, None] < lengths)[:, :, None].float()
+        inside = (torch.arange(len(padded))[:, None] < heights)[:, :, None].float()
         mean = (states * inside).sum(0) / inside.sum(0)
         largest = (states - BEYOND_STATES * (1 - inside)).amax(0)
         of_page = torch.cat([mean, largest], 1)
-        page = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
-        blocks = torch.cat([states.flatten(0, 1)[places], dense, of_page[page]], 1)
+        page = torch.repeat_interleave(torch.arange(len(pages)), torch.tensor([len(each) for each in pages]))
+        blocks = torch.cat([states.flatten(0, 1)[places[step]], dense, of_page[page]], 1)
         return self.output(self.dropout(blocks)), self.page_type(of_page)
 
 
@@ -159,7 +188,7 @@ class FirstPass:
         inputs = self.standard(block_inputs(page, scores))
         self.network.eval()
         with torch.no_grad():
-            logits, of_page = self.network([torch.from_numpy(inputs)])
+            logits, of_page = self.network([torch.from_numpy(inputs)], [steps_of(page)])
         content, comments = logits.cpu().numpy().T
         return FirstAnswer(scores, content, comments, of_page.cpu().numpy()[0])
 
@@ -176,6 +205,8 @@ class _Page:
     """Shape [T]; sums to 1."""
     importance: float
     page_type: int
+    steps: Integers
+    """Shape [T]: as `steps_of` gives them."""
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -184,8 +215,12 @@ class _Page:
         """Return the `length` blocks from `first` on."""
         part = slice(first, first + length)
         weights = self.weights[part]
-        return _Page(
-            self.raw[part], self.labels[part], weights / weights.sum(), self.importance, self.page_type
+        return replace(
+            self,
+            raw=self.raw[part],
+            labels=self.labels[part],
+            weights=weights / weights.sum(),
+            steps=self.steps[part],
         )
 
 
@@ -267,6 +302,7 @@ def _page(example: Example, raw: Floats) -> _Page:
         weights=torch.from_numpy(example.weights / example.weights.sum()),
         importance=example.importance,
         page_type=PAGE_KINDS.index(example.page_type) if example.page_type else _NO_TYPE,
+        steps=steps_of(example.structure),
     )
 
 
@@ -297,7 +333,7 @@ def _loss(
     inputs = [
         torch.from_numpy(model.standard(_as_found(page.raw, settings, random))) * seen for page in batch
     ]
-    logits, page_types = model.network(inputs)
+    logits, page_types = model.network(inputs, [page.steps for page in batch])
     blocks = nn.functional.binary_cross_entropy_with_logits(
         logits,
         torch.cat([page.labels for page in batch]).to(logits.device),

@@ -17,6 +17,7 @@ from dehusk.training.dehusk.model import Training
 
 pytestmark = pytest.mark.training
 
+MENU = f"<ul>{'<li>Home' * 40}</ul>"
 CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
 
@@ -87,7 +88,16 @@ def test_the_graph_answers_as_the_network_does_in_any_company(pages, model, labe
 
 
 @pytest.mark.parametrize(
-    "html", ["<p>a", "<p>...</p><p>!</p>", "<h1>Mill</h1>", "<div>" * 40 + "deep", "<p>磨坊磨得很慢</p>" * 3]
+    "html",
+    [
+        "<p>a",
+        "<p>...</p><p>!</p>",
+        "<h1>Mill</h1>",
+        "<div>" * 40 + "deep",
+        "<p>磨坊磨得很慢</p>" * 3,
+        MENU,
+        f"<p>Mills</p>{MENU}<p>Grain</p>{MENU}",
+    ],
 )
 def test_odd_pages_are_answered_as_the_network_does(html, model, labeler):
     page = encode(segment(html.encode()))
@@ -96,7 +106,8 @@ def test_odd_pages_are_answered_as_the_network_does(html, model, labeler):
 
 
 def test_pages_of_any_lengths_run_in_one_batch(model, together):
-    pages = [page_of(blocks) for blocks in (1, 300, 2, 15, 16, 17, 1, 33)]
+    menu = encode(segment(f"<body>{MENU}<p>Mills".encode()))
+    pages = [page_of(1), menu, *(page_of(blocks) for blocks in (300, 2, 15, 16, 17, 1, 33)), menu, menu]
     expected = np.concatenate([model(page.structure) for page in pages], 1)
     of_blocks, kinds = together(pages)
     assert np.abs(of_blocks - expected).max() < 1e-5

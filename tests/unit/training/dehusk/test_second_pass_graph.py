@@ -6,7 +6,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.signature import ALIKE, PROBABILITIES, Signature
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.dehusk.second_pass import COLUMN_GROUPS, SecondPass, context_columns
-from dehusk.training.dehusk.second_pass_graph import second_logits
+from dehusk.training.dehusk.second_pass_graph import Blocks, second_logits
 from dehusk.training.dehusk.token_scores import SCORES
 from dehusk.training.dehusk.trainer import FirstAnswer, block_inputs
 from dehusk.training.graph import Graph
@@ -82,7 +82,7 @@ def run(structures, answers, second):
         for name in ("probabilities", "comments")
     )
     first = graph.constant(np.stack([of_content, of_comments], 1), np.float32)
-    blocks = graph.parts(counts, graph.constant([len(features)]))
+    blocks = Blocks.of(graph, graph.parts(counts, graph.constant([len(features)])))
     found = second_logits(graph, blocks, inputs, first, second)
     graph.add("Reshape", found, graph.constant([-1]), output=PROBABILITIES.name)
     session = onnxruntime.InferenceSession(graph.model("test", SIGNATURE).SerializeToString())
