@@ -22,7 +22,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from benchmarks.pages import Page
 from benchmarks.stream import BenchedWorker, cpu, fill, new_topics, processes_on, running, watch
-from dehusk.streams.kafka.client import client_options
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.local.folder import free_ports, temporary_folder
 from dehusk.streams.local.stack import LocalStack

@@ -1,7 +1,6 @@
-"""The user's Kafka cluster: options of its clients, its topics, and the rights on them."""
+"""The user's Kafka cluster: its topics, and the rights on them."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,8 +15,8 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.connection_errors import connection_errors
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import InputTopics, input_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.rights import Operation, Right, connecting_options, missing_rights, refusal
-from dehusk.streams.kafka.tokens import require_kerberos, token_provider
 from dehusk.streams.settings import (
     AUDIT_TOPIC,
     CONTROL_TOPIC,
@@ -25,11 +24,9 @@ from dehusk.streams.settings import (
     MONITORING_TOPIC,
     REVISIT_TOPIC,
     SUGGESTED_PARTITIONS,
-    KafkaSecurity,
     KafkaSettings,
     TopicSettings,
 )
-from dehusk.streams.tls import tls_context
 
 METADATA_SECONDS = 10.0
 """Interval at which consumers discover new partitions, and new topics that match a pattern."""
@@ -73,57 +70,6 @@ class WorkerTopics:
     def partitions(self) -> int:
         """Number of the partitions of all inputs."""
         return sum(topic.partitions for topic in self.inputs)
-
-
-def client_options(settings: KafkaSettings) -> dict[str, Any]:
-    """Return the keyword arguments of aiokafka's clients.
-
-    Raises:
-        ConfigurationError: a certificate or key cannot be read, or a package that the login needs is missing.
-    """
-    security = settings.security
-    options: dict[str, Any] = {
-        "bootstrap_servers": [broker.strip() for broker in settings.brokers.split(",")],
-        "security_protocol": security.protocol,
-    }
-    if security.protocol.endswith("SSL"):
-        options["ssl_context"] = ssl_context(settings)
-    if security.protocol.startswith("SASL"):
-        options |= _login(security)
-    return options
-
-
-def consumer_options(settings: KafkaSettings) -> dict[str, Any]:
-    """Return those of aiokafka's consumers, which read from the replicas of their own rack.
-
-    Raises:
-        ConfigurationError: as `client_options`.
-    """
-    return client_options(settings) | {"client_rack": settings.rack}
-
-
-def _login(security: KafkaSecurity) -> dict[str, Any]:
-    options: dict[str, Any] = {"sasl_mechanism": security.broker_mechanism}
-    match security.broker_mechanism:
-        case "OAUTHBEARER":
-            options["sasl_oauth_token_provider"] = token_provider(security)
-        case "GSSAPI":
-            require_kerberos()
-            options["sasl_kerberos_service_name"] = security.kerberos_service
-        case _:
-            options["sasl_plain_username"] = security.username
-            options["sasl_plain_password"] = security.password
-    return options
-
-
-def ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
-    """Return the TLS context of a secured cluster, which checks the brokers' certificates and names.
-
-    Raises:
-        ConfigurationError: a certificate or key cannot be read.
-    """
-    security = settings.security
-    return tls_context(security.ca_file, security.certificate_file, security.key_file)
 
 
 async def describe_topics(

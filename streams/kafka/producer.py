@@ -16,8 +16,8 @@ from aiokafka.errors import (
 )
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka.client import client_options
 from dehusk.streams.kafka.errors import kafka_errors
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.settings import KIB, MIB, Compression, KafkaSettings
 from dehusk.streams.sources.source import Record

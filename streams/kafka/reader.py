@@ -15,9 +15,10 @@ from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
-from dehusk.streams.kafka.client import consumer_options, describe_topics, require_inputs
+from dehusk.streams.kafka.client import describe_topics, require_inputs
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
+from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.settings import KIB, MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB

@@ -8,7 +8,7 @@ from pathlib import Path
 from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 
-from dehusk.streams.kafka.client import client_options
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_nodes
 from dehusk.streams.local.process import Service

@@ -10,8 +10,9 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.kafka.client import Topic, client_options, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
 from dehusk.streams.kafka.offsets import check_offsets, committed_offset
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import IN_FLIGHT_BYTES, Outgoing, send
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.folder import LOOPBACK, free_ports

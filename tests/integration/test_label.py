@@ -16,7 +16,8 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.registry import SourceSettings, open_source
 

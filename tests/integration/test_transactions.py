@@ -5,7 +5,8 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.topics.documents import read_documents
 

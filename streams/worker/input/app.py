@@ -17,8 +17,9 @@ from faust.types import TP, AppT, EventT, StreamT
 from mode.utils.queues import ThrowableQueue
 
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.client import METADATA_SECONDS, ssl_context
+from dehusk.streams.kafka.client import METADATA_SECONDS
 from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.kafka.options import ssl_context
 from dehusk.streams.kafka.tokens import token_provider
 from dehusk.streams.settings import MIB, KafkaSettings
 from dehusk.streams.wording import pluralize

@@ -15,8 +15,9 @@ from aiokafka.errors import IllegalStateError, KafkaError
 from dehusk.schemas.documents import Origin
 from dehusk.streams.availability import Dependency, insist
 from dehusk.streams.cancellation import cancel
-from dehusk.streams.kafka.client import METADATA_SECONDS, consumer_options
+from dehusk.streams.kafka.client import METADATA_SECONDS
 from dehusk.streams.kafka.errors import kafka_errors
+from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.sites.revisits import FirstPage
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.input.membership import Membership

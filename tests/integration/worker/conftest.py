@@ -29,7 +29,8 @@ from tritonclient.grpc.aio import InferenceServerClient
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.client import Topic, client_options, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.stack import LocalStack

@@ -10,7 +10,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from tests.integration.conftest import topics_of
 
 

@@ -9,7 +9,8 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.sources.source import Record
 
 PICTURE, BROKEN = 30, 7

@@ -10,7 +10,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.reader import RawMessages, open_raw_messages
 from dehusk.streams.settings import MIB, KafkaSettings
 

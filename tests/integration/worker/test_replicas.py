@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from dehusk.streams.kafka.client import Topic, consumer_options, create_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import Guarantee, KafkaSettings, TopicSettings
 

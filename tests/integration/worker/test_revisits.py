@@ -15,7 +15,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
 from redis.asyncio import Redis
 
 from dehusk.inference.sites import site_of
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.sites.revisits import url_key
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.revisits.requests import Request, write_request

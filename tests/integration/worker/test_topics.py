@@ -9,7 +9,8 @@ import orjson
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
-from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.source import Record
 

@@ -7,16 +7,9 @@ import pytest
 from aiokafka import conn
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka.client import (
-    Topic,
-    WorkerTopics,
-    client_options,
-    consumer_options,
-    create_command,
-    missing_topics,
-    require_inputs,
-)
+from dehusk.streams.kafka.client import Topic, WorkerTopics, create_command, missing_topics, require_inputs
 from dehusk.streams.kafka.input_topics import InputTopics
+from dehusk.streams.kafka.options import client_options, consumer_options
 from dehusk.streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
 TOPICS = TopicSettings("in", "out", "dead")

@@ -12,7 +12,7 @@ import pytest
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
 from dehusk.streams.kafka import tokens
-from dehusk.streams.kafka.client import client_options
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.tokens import Token, TokenProvider, token_provider
 from dehusk.streams.settings import KafkaSecurity, KafkaSettings, OAuthSettings
 

@@ -12,7 +12,7 @@ from faust.types import TP
 from mode import Service
 from mode.utils.queues import FlowControlEvent
 
-from dehusk.streams.kafka.client import client_options
+from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings, TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, create_app, follow_bounds, lag
 from dehusk.streams.worker.input.intake import Arrival
