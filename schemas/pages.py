@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import IntEnum, IntFlag, StrEnum
 from typing import TYPE_CHECKING
 
-from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.pickled import PickledByFields, PickledWithBytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Message(PickledByFields):
+class Message(PickledWithBytes):
     """A Kafka record as it was read."""
 
     key: bytes | None

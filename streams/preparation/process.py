@@ -6,7 +6,6 @@ its CPU time, even in native code. A process whose parent is gone reads the end 
 
 import gc
 import os
-import pickle
 import resource
 import signal
 import sys
@@ -24,6 +23,7 @@ from typing import Any
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.streams.heap import release_free_memory
+from dehusk.streams.preparation.channel import Channel, Head, Parts, size_of, to_parts
 from dehusk.streams.preparation.context import IsolatedContext
 from dehusk.streams.preparation.signals import blocked
 from dehusk.streams.settings import KIB, MIB, PageLimits
@@ -51,7 +51,7 @@ class Oversized:
     """Answer to a task that has to be repeated alone, as it may need the large share of memory."""
 
 
-_OVERSIZED = pickle.dumps(Oversized())
+_OVERSIZED = to_parts(Oversized())
 
 
 class ProcessDiedError(Exception):
@@ -152,6 +152,7 @@ class PageProcess(ChildProcess):
         super().__init__(context, _serve, open_work, limits)
         self._limits = limits
         self._deadline = _NEVER
+        self._channel: Channel | None = None
 
     def answers(
         self, tasks: Sequence[object], max_bytes: float, *, large: bool
@@ -165,17 +166,17 @@ class PageProcess(ChildProcess):
             ProcessDiedError: the process died; the answers before have been given.
             ConfigurationError: the process could not start.
         """
-        connection, peak = self._ensure_started(), 0
+        self._ensure_started()
+        channel, peak = self._open_channel(), 0.0
         try:
             self._extend_deadline()
-            connection.send((max_bytes, large))
-            connection.send(tasks)
+            channel.send(max_bytes, to_parts(tasks), flag=large)
             is_last = False
             while not is_last:
                 self._extend_deadline()
-                peak, is_last = connection.recv()
-                answer = connection.recv_bytes()
-                yield pickle.loads(answer), len(answer)  # noqa: S301 our own process wrote it
+                head = channel.receive_head()
+                peak, is_last = head.number, head.flag
+                yield channel.receive_value(head)
             if peak > _RETIREMENT_BYTES:
                 self._reap()
         except (EOFError, OSError):
@@ -202,6 +203,17 @@ class PageProcess(ChildProcess):
             super()._ensure_started()
             self._deadline = _NEVER
         return super()._ensure_started()
+
+    def _open_channel(self) -> Channel:
+        if self._channel is None:
+            self._channel = Channel(self._ensure_started())
+        return self._channel
+
+    def _reap(self) -> int | None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        return super()._reap()
 
     def _extend_deadline(self) -> None:
         self._deadline = time.monotonic() + self._limits.wall_seconds
@@ -245,7 +257,7 @@ class _Server:
     """Process's side of the connection, which answers tasks."""
 
     def __init__(self, connection: Connection, work: Work, limits: PageLimits) -> None:
-        self._connection = connection
+        self._channel = Channel(connection)
         self._work = work
         self._seconds = limits.seconds
         held = _held_memory()
@@ -256,18 +268,18 @@ class _Server:
 
     def answer(self) -> None:
         """Receive tasks and send an answer to each, up to the size and time limits."""
-        bytes_left, large = self._connection.recv()
+        head = self._channel.receive_head()
+        bytes_left, large = head.number, head.flag
         self._limit_memory(large=large)
-        tasks, begun = self._receive(), time.monotonic()
+        tasks, begun = self._receive(head), time.monotonic()
         for number, task in enumerate(tasks, start=1):
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
             answer = self._answer(task, large=large)
             signal.setitimer(signal.ITIMER_PROF, 0)
-            bytes_left -= len(answer)
+            bytes_left -= size_of(answer)
             is_late = time.monotonic() - begun > self._seconds
             is_last = number == len(tasks) or bytes_left <= 0 or is_late or answer is _OVERSIZED
-            self._connection.send((_peak_memory(), is_last))
-            self._connection.send_bytes(answer)
+            self._channel.send(_peak_memory(), answer, flag=is_last)
             if is_last:
                 break
         self._limit_memory(large=False)
@@ -280,24 +292,24 @@ class _Server:
         """Limit the memory of the process to that of ordinary tasks, or of a large one."""
         resource.setrlimit(resource.RLIMIT_DATA, (self._memory_limits[large], resource.RLIM_INFINITY))
 
-    def _receive(self) -> Sequence[object]:
+    def _receive(self, head: Head) -> Sequence[object]:
         try:
-            tasks: Sequence[object] = self._connection.recv()
-        except MemoryError:  # the rest on the connection is useless
+            tasks: Sequence[object] = self._channel.receive_value(head)[0]
+        except MemoryError:  # the rest on the channel is useless
             os._exit(_OUT_OF_MEMORY)
         return tasks
 
-    def _answer(self, task: object, *, large: bool) -> bytes:
+    def _answer(self, task: object, *, large: bool) -> Parts:
         """Do a task and return the pickled answer."""
         try:
             result = self._work(task)
             if large or not _lacks_memory(result):
-                answer = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
-                if large or len(answer) <= _MAX_ANSWER_BYTES:
+                answer = to_parts(result)
+                if large or size_of(answer) <= _MAX_ANSWER_BYTES:
                     return answer
         except MemoryError:
             if large:
-                return pickle.dumps(Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, NO_MEMORY))
+                return to_parts(Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, NO_MEMORY))
         return _OVERSIZED
 
 

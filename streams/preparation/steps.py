@@ -30,7 +30,7 @@ from dehusk.schemas.pages import (
     PreparedPage,
     RawPage,
 )
-from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.pickled import PickledWithBytes
 from dehusk.schemas.sites import BlockFrequencies
 from dehusk.streams.preparation.process import NO_MEMORY
 from dehusk.streams.settings import PageLimits
@@ -48,7 +48,7 @@ class Postponed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedPage(PickledByFields):
+class PackedPage(PickledWithBytes):
     """Prepared page as it is sent between processes: the fields that are read, and the rest pickled."""
 
     identity: PageIdentity
@@ -130,7 +130,7 @@ Write = Callable[[CleanedDocument], bytes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabeledPage(PickledByFields):
+class LabeledPage(PickledWithBytes):
     """A packed page with its labels and site frequencies."""
 
     packed: bytes
@@ -144,7 +144,7 @@ class LabeledPage(PickledByFields):
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenDocument(PickledByFields, Record):
+class WrittenDocument(PickledWithBytes, Record):
     """A cleaned document, written for the output topic in its format."""
 
     value: bytes
