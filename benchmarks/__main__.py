@@ -19,13 +19,14 @@ from benchmarks import (
     sites,
     steps,
     stream,
+    worker,
 )
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.inference.labelers.labeler import LABELERS
 
 _BENCHMARKS = (
     *("sites", "rollout", "memory", "metadata", "duplicates", "markdown", "monitoring", "delivery"),
-    *("steps", "stream"),
+    *("steps", "stream", "worker"),
 )
 """Benchmarks in the order in which they run."""
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
@@ -167,6 +168,8 @@ def _measure_documents(pages: list[Page], options: _Options) -> None:
         _show(markdown.report(*markdown.measure(pages, options.model)))
     if options.wants("monitoring"):
         _show(pairs.report_monitoring(pairs.measure_monitoring(pages, options.repeat, options.rounds)))
+    if options.only == "worker":  # it needs py-spy, which nothing else does
+        _show(worker.report(worker.measure(pages, options.labelers, options.repeat)))
     if options.wants("delivery"):
         _show(pairs.report_delivery(pairs.measure_delivery(pages, options.repeat, options.rounds)))
 

@@ -30,8 +30,15 @@ from dehusk.streams.settings import KafkaSettings, TopicSettings
 _PARTITIONS = 4
 _ORDER = (True, False, False, True)
 """Presence of the statistics of sites for each worker in turn; the first one of all takes more."""
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.5
+"""Interval of looks at a worker: each takes it some milliseconds."""
 _STALL_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    time: float
+    totals: Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,21 @@ def _measure(
     *,
     with_sites: bool,
 ) -> DrainCost:
+    with on_backlog(stack, pages, labeler, rounds, directory, with_sites=with_sites) as program:
+        return watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+
+
+@contextmanager
+def on_backlog(
+    stack: LocalStack,
+    pages: Sequence[Page],
+    labeler: str,
+    rounds: int,
+    directory: Path,
+    *,
+    with_sites: bool,
+) -> Iterator[BenchedWorker]:
+    """Run a worker that finds a backlog."""
     topics = new_topics()
     asyncio.run(fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
     port, nowhere = free_ports(2)
@@ -129,7 +151,7 @@ def _measure(
     if not with_sites:
         addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
     with running(BenchedWorker(addresses, topics, labeler, port, with_blocks=False), directory) as program:
-        return watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+        yield program
 
 
 @contextmanager
@@ -170,18 +192,17 @@ def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, wi
     processes = processes_on(program.port)
     address = stack.addresses.triton_grpc
     triton = processes_on(int(address.rpartition(":")[2])) if address else []
-    first = _wait_for(program, 1)
-    began, before = time.monotonic(), cpu(processes)
-    triton_before = sum(cpu(triton))
-    last = _wait_for(program, expected)
-    seconds, after = time.monotonic() - began, cpu(processes)
-    spent = [end - start for start, end in zip(before, after, strict=True)]
+    first = _looks(program, 1)[-1]
+    before, triton_before = cpu(processes), sum(cpu(triton))
+    looks = _looks(program, expected)
+    spent = [end - start for start, end in zip(before, cpu(processes), strict=True)]
+    last = looks[-1]
     return DrainCost(
         labeler=labeler,
         with_sites=with_sites,
-        pages=last.pages - first.pages,
-        bytes=last.bytes - first.bytes,
-        seconds=seconds,
+        pages=last.totals.pages - first.totals.pages,
+        bytes=last.totals.bytes - first.totals.bytes,
+        seconds=_seconds(first, looks),
         worker_cpu=spent[0],
         preparation_cpu=sum(spent[1:]),
         triton_cpu=sum(cpu(triton)) - triton_before,
@@ -189,14 +210,28 @@ def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, wi
     )
 
 
-def _wait_for(program: Worker, pages: int) -> Totals:
+def _seconds(first: _Look, looks: Sequence[_Look]) -> float:
+    """Return the seconds for all pages after the first look, at the rate before the last one.
+
+    The last look comes some time after the last page.
+    """
+    before = [look for look in looks[:-1] if look.totals.pages > first.totals.pages]
+    end = before[-1] if before else looks[-1]
+    each = (end.time - first.time) / (end.totals.pages - first.totals.pages)
+    return each * (looks[-1].totals.pages - first.totals.pages)
+
+
+def _looks(program: Worker, pages: int) -> list[_Look]:
+    """Look at the worker until it has finished so many pages."""
+    looks: list[_Look] = []
     done, since = 0, time.monotonic()
     while time.monotonic() - since < _STALL_SECONDS:
-        totals = program.monitoring.report().totals
-        if totals.pages >= pages:
-            return totals
-        if totals.pages > done:
-            done, since = totals.pages, time.monotonic()
+        looks.append(_Look(time.monotonic(), program.monitoring.report().totals))
+        finished = looks[-1].totals.pages
+        if finished >= pages:
+            return looks
+        if finished > done:
+            done, since = finished, time.monotonic()
         time.sleep(_LOOK_SECONDS)
     raise UnavailableError(f"the worker stands still after {done} of {pages} pages")
 
