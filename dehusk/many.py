@@ -24,11 +24,13 @@ from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
+from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.offline.lines import DecodedPages, pickle_document
 from dehusk.streams.offline.run import BATCH_PAGES, PageCleaner, Turn
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing, WrittenDocument
 from dehusk.streams.settings import MIB, PageLimits, available_processors
+from dehusk.streams.sites.store import SiteStatisticsStore
 
 Page = TypeVar("Page")
 _BATCH_BYTES = 4 * MIB
@@ -100,7 +102,11 @@ class Extractions(Generic[Page]):
     """
 
     def __init__(
-        self, pages: Iterable[Page], cleaning: "Cleaning", end_cleaning: Callable[[], None] = lambda: None
+        self,
+        pages: Iterable[Page],
+        cleaning: "Cleaning",
+        end_cleaning: Callable[[], None] = lambda: None,
+        store: SiteStatisticsStore | None = None,
     ) -> None:
         self._pages = iter(pages)
         self._is_read = False
@@ -110,6 +116,7 @@ class Extractions(Generic[Page]):
         self._max_batches = cleaning.processes + 2
         self._results: deque[tuple[Page, CleanedDocument | ExtractionError]] = deque()
         self._cleaning = cleaning
+        self._store = store
         self._close = finalize(self, end_cleaning)
 
     def __iter__(self) -> Self:
@@ -172,7 +179,7 @@ class Extractions(Generic[Page]):
             outcomes.append(outcome)
             size += len(outcome.html) if isinstance(outcome, RawPage) else 0
         raw = [outcome for outcome in outcomes if isinstance(outcome, RawPage)]
-        return _Batch(pages, outcomes, self._cleaning.send(raw))
+        return _Batch(pages, outcomes, self._cleaning.send(raw, self._store))
 
 
 class Cleaning:
@@ -203,12 +210,24 @@ class Cleaning:
         self._at_exit: Finalize | None = None
         """Its end with the process, before `multiprocessing` waits for the processes that it has started."""
 
-    def send(self, pages: Sequence[RawPage]) -> "Future[list[WrittenDocument | Broken]]":
-        """Begin to clean pages, after those that were sent before.
+    def send(
+        self, pages: Sequence[RawPage], store: SiteStatisticsStore | None = None
+    ) -> "Future[list[WrittenDocument | Broken]]":
+        """Begin to clean pages, after those that were sent before, by the statistics of a store.
 
         Raises:
             ConfigurationError: the processes cannot be started.
         """
+        cleaner, loop = self._next(store)
+        return asyncio.run_coroutine_threadsafe(cleaner.clean(pages), loop)
+
+    def observe(self, pages: Sequence[RawPage]) -> "Future[list[SiteObservation]]":
+        """Begin to label pages for the statistics of their sites; raise what `send` raises."""
+        cleaner, loop = self._next(None)
+        return asyncio.run_coroutine_threadsafe(cleaner.observations(pages), loop)
+
+    def _next(self, store: SiteStatisticsStore | None) -> tuple[PageCleaner, asyncio.AbstractEventLoop]:
+        """Return the cleaner of the next batch, and the loop that it runs on; the first starts both."""
         if self._thread is None:
             self._thread = Thread(
                 target=lambda: asyncio.run(self._serve()), name="dehusk-extract-many", daemon=True
@@ -216,9 +235,9 @@ class Cleaning:
             self._thread.start()
             self._at_exit = Finalize(None, self.close, exitpriority=0)
         loop, pool = self._opened.result()
-        cleaner = PageCleaner(pool, next(self._labelers), None, self._turn)
+        cleaner = PageCleaner(pool, next(self._labelers), store, self._turn)
         self._turn = Turn(self._turn.ends)
-        return asyncio.run_coroutine_threadsafe(cleaner.clean(pages), loop)
+        return cleaner, loop
 
     def close(self) -> None:
         """End the processes and the thread, if they were started."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dehusk.inference.labelers.labeler import Labeler, encodings_read
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.schemas.pages import EncodedPage, Prediction, RawPage
-from dehusk.schemas.sites import SiteStatistics
+from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.files.read_ahead import ReadAhead
 from dehusk.streams.offline.lines import Input, WriteFailure, message_of
 from dehusk.streams.preparation.batch import (
@@ -21,6 +21,7 @@ from dehusk.streams.preparation.batch import (
     LabeledBatch,
     MessageResult,
     Note,
+    ObservedPage,
     PageResult,
     UniformBatchLabeler,
     observation,
@@ -100,6 +101,15 @@ class PageCleaner:
         """Count the pages in the store, without making documents."""
         async for _ in self.labeled(pages):
             pass
+
+    async def observations(self, pages: Sequence[RawPage]) -> list[SiteObservation]:
+        """Label the pages, and return what the statistics of their sites would count."""
+        return [
+            observation(page.page, page.labels)
+            async for portion in self.labeled(pages)
+            for page in portion.pages
+            if isinstance(page, ObservedPage)
+        ]
 
     async def labeled(self, pages: Sequence[RawPage]) -> AsyncIterator[LabeledBatch]:
         """Label and count the pages; yield them in portions."""

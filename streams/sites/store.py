@@ -65,7 +65,8 @@ def frequencies(statistics: SiteStatistics) -> BlockFrequencies:
     return BlockFrequencies(statistics.pages + 1, statistics.texts + np.uint32(1), parts)
 
 
-_KEY_BYTES = 8
+PAGE_KEY_BYTES = 8
+"""Bytes of the keys of a page."""
 _MIN_RATIO = 4
 """Ratio of the lengths of a run and the next one: the greater, the fewer runs are searched."""
 
@@ -123,6 +124,13 @@ class Counters:
             self._append(_Run(keys[unknown], amounts[:, unknown].astype(self._kind)))
         return before
 
+    def entries(self) -> tuple[Keys, Numbers]:
+        """Return all K keys, ascending, and their counts, shape [columns, K]."""
+        everything = _Run(np.zeros(0, np.uint64), np.zeros((self._columns, 0), self._kind))
+        for run in self._runs:
+            everything = everything.merge(run)
+        return everything.keys, everything.counts
+
     def _count(self, keys: Keys, amounts: Numbers | None) -> tuple[Numbers, npt.NDArray[np.bool_]]:
         """Add amounts to the keys that are there; return the counts before, and a mask of unknown keys."""
         before, unknown = np.zeros((self._columns, len(keys)), np.int64), np.ones(len(keys), np.bool_)
@@ -141,7 +149,9 @@ class Counters:
 
 
 @dataclass(slots=True)
-class _Site:
+class SiteCounts:
+    """Counts of the pages of a site."""
+
     size: int = 0
     """Pages counted."""
     pages: Counters = field(default_factory=lambda: Counters(1, np.uint8))
@@ -173,7 +183,7 @@ class MemorySiteStatistics:
     """Statistics of the pages that this object has observed."""
 
     def __init__(self) -> None:
-        self._sites: defaultdict[str, _Site] = defaultdict(_Site)
+        self._sites: defaultdict[str, SiteCounts] = defaultdict(SiteCounts)
 
     async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
         """Count the pages that were not counted before, and return what is known without each, in order."""
@@ -187,6 +197,6 @@ class MemorySiteStatistics:
 
     def _observe(self, page: SiteObservation) -> SiteStatistics:
         own = tally(page)
-        name = np.frombuffer(name_hash(page.page, _KEY_BYTES), np.uint64)
-        content = np.frombuffer(b"".join(content_keys(page, _KEY_BYTES)), np.uint64)
+        name = np.frombuffer(name_hash(page.page, PAGE_KEY_BYTES), np.uint64)
+        content = np.frombuffer(b"".join(content_keys(page, PAGE_KEY_BYTES)), np.uint64)
         return without(own, self._sites[page.site].observe(name, content, own))

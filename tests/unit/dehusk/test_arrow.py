@@ -294,3 +294,59 @@ with ProcessPoolExecutor(1, context) as executor:
 print("done")
 """
     run_to_its_end(program)
+
+
+def crawled() -> list[dict[str, str]]:
+    """Pages of two sites and of none: with copies, a page that came twice, and what is no page."""
+    menu = "<nav>" + "".join(f"<a href=/{n}>Section number {n} of this site</a>" for n in range(9)) + "</nav>"
+    rows = []
+    for number in range(24):
+        site = ("a.test", "www.b.test", "")[number % 5 % 3]
+        words = ["".join(chr(97 + ord(c) % 26) for c in f"{number // 2 * 17 + n:05}") for n in range(14)]
+        body = "".join(f"<p>The {word} of the story is told in a sentence of its own.</p>" for word in words)
+        teaser = f"<aside><p>Read the story of week {number // 6}, which is told at length.</p></aside>"
+        url = f" http://{site}/{number % 17}" if site else ""
+        rows.append(
+            {"html": f"<title>{number} | {site}</title>{menu}<main>{body}</main>{teaser}", "url": url}
+        )
+    return [*rows, {"html": "%PDF-1.7", "url": "http://a.test/pdf"}]
+
+
+def test_statistics_of_sites_are_those_of_two_passes(tmp_path: Path) -> None:
+    rows = [{**row, "id": str(number)} for number, row in enumerate(crawled())]
+    (tmp_path / "pages.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    command = [sys.executable, "-m", "dehusk", "clean", "--output", tmp_path / "out", "--processes", "1"]
+    subprocess.run([*command, "--two-pass", tmp_path / "pages.jsonl"], check=True, capture_output=True)
+    (file,) = (tmp_path / "out").glob("*.parquet")
+    written = pq.read_table(file).drop_columns(["input_file", "input_offset", "input_length", "error"])
+    pages = pa.Table.from_batches([pa.RecordBatch.from_pylist(part) for part in (rows[:7], rows[7:])])
+    observed = [dehusk.arrow.observe(part, html="html", url="url") for part in (pages[:11], pages[11:])]
+    statistics = dehusk.arrow.site_statistics(pa.concat_tables(observed))
+    assert statistics["site"].to_pylist() == ["a.test", "b.test"]
+    joined = dehusk.arrow.with_site(pages, url="url").join(statistics, "site").sort_by([("id", "ascending")])
+    options: Any = {"html": "html", "url": "url", "id": "id", "with_blocks": True}
+    found = dehusk.arrow.clean(joined, site_statistics="site_statistics", **options)
+    assert found.drop_columns(["error"]).to_pylist() == written.sort_by([("id", "ascending")]).to_pylist()
+    alone = dehusk.arrow.clean(joined, keep=(), **options)
+    assert probabilities(alone) != probabilities(found)
+
+
+def probabilities(table: pa.Table) -> list[list[float]]:
+    return [[block["probability"] for block in blocks or ()] for blocks in table["blocks"].to_pylist()]
+
+
+def test_statistics_that_are_none_are_refused() -> None:
+    batch = batch_of([PROSE])
+    observed = dehusk.arrow.observe(batch, html="page", url="address", labeler="rules")
+    counted = dehusk.arrow.site_statistics(observed)
+    assert dehusk.arrow.observe(batch[:0], html="page", url="address").schema == observed.schema
+    assert dehusk.arrow.site_statistics(observed[:0]).schema == counted.schema
+    for wrong in (b"", b"nonsense" * 9, observed["observation"][0].as_py(), "text"):
+        with pytest.raises(dehusk.ConfigurationError, match="site_statistics"):
+            clean(batch_of([PROSE], known=[wrong]), site_statistics="known")
+    for wrong in (b"", None, counted["site_statistics"][0].as_py()):
+        page = pa.RecordBatch.from_pydict({"site": ["x.test"], "observation": pa.array([wrong], pa.binary())})
+        with pytest.raises(dehusk.ConfigurationError, match="observation"):
+            dehusk.arrow.site_statistics(page)
+    with pytest.raises(dehusk.ConfigurationError, match="'site' already"):
+        dehusk.arrow.with_site(observed, url="site")
