@@ -58,11 +58,23 @@ def run_example(section: str, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def cleaned(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The rows of the files of `dehusk clean`, but for the columns of the place, by their URLs."""
-    folder = tmp_path_factory.mktemp("cleaned")
-    lines = "".join(f"{json.dumps(page)}\n" for page in PAGES)
-    options = ["--no-blocks", "--processes", "1", "--favor", "precision", "--output", folder / "out"]
-    subprocess.run([sys.executable, "-m", "dehusk", "clean", *options], input=lines, check=True, text=True)
+    return rows_of_clean(tmp_path_factory.mktemp("cleaned"))
+
+
+def rows_of_clean(folder: Path, *options: str) -> list[dict[str, Any]]:
+    """Return the rows of the files of `dehusk clean`, but for the columns of the place, by their URLs."""
+    (folder / "pages.jsonl").write_text("".join(f"{json.dumps(page)}\n" for page in PAGES))
+    options = (
+        *options,
+        "--no-blocks",
+        "--processes",
+        "1",
+        "--favor",
+        "precision",
+        "--output",
+        f"{folder}/out",
+    )
+    subprocess.run([sys.executable, "-m", "dehusk", "clean", *options, folder / "pages.jsonl"], check=True)
     table = pq.read_table(folder / "out").drop_columns(["input_file", "input_offset", "input_length"])
     rows = rows_of(table)
     assert {row["error"] is None for row in rows} == {True, False}
@@ -94,6 +106,15 @@ def test_engines_of_arrow_write_the_rows_of_clean(
     found = rows_of(pq.read_table(tmp_path / "cleaned"))
     ranks = {page["url"]: rank for rank, page in enumerate(PAGES)}
     assert found == [{**row, "rank": ranks[row["url"]]} for row in cleaned]
+
+
+@pytest.mark.timeout(900)
+def test_statistics_of_sites_on_spark_are_those_of_two_passes(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason=f"pyspark {NOT_INSTALLED}")
+    write_parquet(tmp_path)
+    run_example("What sites repeat", tmp_path)
+    found = rows_of(pq.read_table(tmp_path / "cleaned").drop_columns(["rank"]))
+    assert found == rows_of_clean(tmp_path, "--two-pass")
 
 
 def test_datatrove(tmp_path: Path, cleaned: list[dict[str, Any]]) -> None:
