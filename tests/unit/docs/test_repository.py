@@ -58,7 +58,8 @@ def test_no_file_is_larger_than_a_model(contents: dict[Path, bytes]) -> None:
 def test_continuous_integration_runs_what_the_readme_says() -> None:
     script = (ROOT / ".ci/run").read_text()
     assert "make test " in script
-    assert "make docs test-training" in script
+    assert "make docs " in script
+    assert "make test-training" in script
     assert 'grep "browser tests left out" "$log"' in script
     subprocess.run(["bash", "-n", ROOT / ".ci/run"], check=True)
 
