@@ -89,7 +89,7 @@ def test_a_page_that_fails_is_an_error_beside_the_others() -> None:
 
 
 def test_a_page_that_exceeds_its_time_is_an_error_that_names_the_argument() -> None:
-    results = dehusk.extract_many([SLOW, PROSE], processes=1, labeler="rules", page_seconds=0.05)
+    results = dehusk.extract_many([SLOW, PROSE], processes=1, labeler="rules", page_seconds=0.1)
     ((_, result), (_, other)) = results
     assert isinstance(result, dehusk.ExtractionError)
     assert result.reason == "time-budget-exceeded"
