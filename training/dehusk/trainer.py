@@ -244,7 +244,8 @@ def train_first_pass(
 ) -> Iterator[Epoch]:
     """Yield the first pass after each epoch, from the last checkpoint on; the last epoch comes in any case.
 
-    Inputs of the group `without` are not seen: what they bring shows where they are missing.
+    Inputs of the group `without` are not seen: what they bring shows where they are missing. Which blocks are
+    short is known in any case, as it decides on the steps.
     """
     settings = config.trainer
     torch.set_num_threads(settings.threads)
