@@ -19,6 +19,7 @@ import pytest
 import dehusk
 import dehusk.arrow
 from dehusk.streams.dataset.columns import row_schema
+from tests.kept_processes import end_kept_processes
 
 PROSE = (
     "<title>Foxes</title><p>A paragraph of prose, which is the whole of its page, and long enough.</p>" * 3
@@ -27,15 +28,10 @@ PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.ht
 URL = "http://x.test/"
 
 
-def end_processes() -> None:
-    while dehusk.arrow._kept:
-        dehusk.arrow._kept.popitem()[1].close()
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
-    end_processes()
+    end_kept_processes()
     assert multiprocessing.active_children() == []
 
 
@@ -172,7 +168,7 @@ def test_an_empty_batch_gives_the_schema_and_starts_nothing() -> None:
     batch = batch_of([PROSE], rank=[7])
     empty = clean(batch.slice(0, 0))
     assert (empty.num_rows, empty.schema) == (0, clean(batch).schema)
-    end_processes()
+    end_kept_processes()
     table = clean(pa.Table.from_batches([], batch.schema))
     assert (table.num_rows, table.schema) == (0, empty.schema)
     assert dehusk.arrow._kept == {}

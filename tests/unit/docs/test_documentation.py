@@ -17,6 +17,7 @@ from dehusk.streams.sources.registry import SOURCES
 from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.training.__main__ import cli as training
+from tests.kept_processes import end_kept_processes
 
 ROOT = Path(__file__).parents[3]
 FILES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -214,4 +215,7 @@ def test_the_examples_in_python_run() -> None:
     examples = re.findall(
         r"^```python\n(.*?)^```", PAGES["docs/reference/python.md"], re.MULTILINE | re.DOTALL
     )
-    exec("".join(examples), {})
+    try:
+        exec("".join(examples), {})
+    finally:
+        end_kept_processes()
