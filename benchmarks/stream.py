@@ -108,10 +108,9 @@ def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list
     Each works with and without the statistics of sites, in both orders.
     """
     with temporary_folder() as folder, LocalStack(folder) as stack:
+        backlog = Backlog(stack, pages, rounds, folder)
         runs = [
-            _measure(stack, pages, labeler, rounds, folder, with_sites=with_sites)
-            for labeler in labelers
-            for with_sites in _ORDER
+            _measure(backlog, labeler, with_sites=with_sites) for labeler in labelers for with_sites in _ORDER
         ]
     return [
         reduce(add, (run for run in runs if (run.labeler, run.with_sites) == (labeler, with_sites)))
@@ -120,38 +119,38 @@ def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list
     ]
 
 
-def _measure(
-    stack: LocalStack,
-    pages: Sequence[Page],
-    labeler: str,
-    rounds: int,
-    directory: Path,
-    *,
-    with_sites: bool,
-) -> DrainCost:
-    with on_backlog(stack, pages, labeler, rounds, directory, with_sites=with_sites) as program:
-        return watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Pages that workers find, each in topics of its own."""
+
+    stack: LocalStack
+    pages: Sequence[Page]
+    rounds: int
+    """Times that each page is there, under different URLs."""
+    directory: Path
+    """Directory that workers log into."""
+
+    @contextmanager
+    def found(self, labeler: str, *, with_sites: bool) -> Iterator[BenchedWorker]:
+        """Run a worker that finds the pages."""
+        topics = new_topics()
+        addresses = self.stack.addresses
+        asyncio.run(fill(KafkaSettings(addresses.kafka), topics, self.pages, self.rounds))
+        port, nowhere = free_ports(2)
+        if not with_sites:
+            addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
+        worker = BenchedWorker(addresses, topics, labeler, port, with_blocks=False)
+        with running(worker, self.directory) as program:
+            yield program
+
+    def watch(self, program: Worker, labeler: str, *, with_sites: bool) -> DrainCost:
+        """Measure a worker that empties it."""
+        return watch(program, self.stack, labeler, len(self.pages) * self.rounds, with_sites=with_sites)
 
 
-@contextmanager
-def on_backlog(
-    stack: LocalStack,
-    pages: Sequence[Page],
-    labeler: str,
-    rounds: int,
-    directory: Path,
-    *,
-    with_sites: bool,
-) -> Iterator[BenchedWorker]:
-    """Run a worker that finds a backlog."""
-    topics = new_topics()
-    asyncio.run(fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
-    port, nowhere = free_ports(2)
-    addresses = stack.addresses
-    if not with_sites:
-        addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
-    with running(BenchedWorker(addresses, topics, labeler, port, with_blocks=False), directory) as program:
-        yield program
+def _measure(backlog: Backlog, labeler: str, *, with_sites: bool) -> DrainCost:
+    with backlog.found(labeler, with_sites=with_sites) as program:
+        return backlog.watch(program, labeler, with_sites=with_sites)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from benchmarks.pages import Page
-from benchmarks.stream import DrainCost, on_backlog, processes_on, watch
+from benchmarks.stream import Backlog, DrainCost, processes_on
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
 
@@ -70,28 +70,20 @@ def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list
     if sampler is None:
         raise click.UsageError("py-spy is not on the path: pip install py-spy")
     with temporary_folder() as folder, LocalStack(folder) as stack:
+        backlog = Backlog(stack, pages, rounds, folder)
         return [
-            _profile(stack, pages, labeler, rounds, folder, with_sites=with_sites, sampler=sampler)
+            _profile(backlog, labeler, with_sites=with_sites, sampler=sampler)
             for labeler in labelers
             for with_sites in (True, False)
         ]
 
 
-def _profile(
-    stack: LocalStack,
-    pages: Sequence[Page],
-    labeler: str,
-    rounds: int,
-    directory: Path,
-    *,
-    with_sites: bool,
-    sampler: str,
-) -> Profile:
-    samples = directory / "samples.txt"
-    with on_backlog(stack, pages, labeler, rounds, directory, with_sites=with_sites) as program:
+def _profile(backlog: Backlog, labeler: str, *, with_sites: bool, sampler: str) -> Profile:
+    samples = backlog.directory / "samples.txt"
+    with backlog.found(labeler, with_sites=with_sites) as program:
         processes = processes_on(program.port)
         with _sampled(sampler, processes[0].pid, samples):
-            cost = watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+            cost = backlog.watch(program, labeler, with_sites=with_sites)
         memory = [int(process.memory_full_info().pss) for process in processes]
     own, of_pages = read(samples.read_text())
     return Profile(cost, own, of_pages, memory)
