@@ -140,6 +140,10 @@ class Graph:
         """Return the rows from `first` up to that before `after`; a negative one counts from the end."""
         return self.add("Slice", rows, self.constant([first]), self.constant([after]))
 
+    def columns(self, matrix: Value, first: int, after: int) -> Value:
+        """Return the columns from `first` up to that before `after`."""
+        return self.add("Slice", matrix, *(self.constant([each]) for each in (first, after, 1)))
+
     def split(self, matrix: Value, *widths: int, axis: int = 1) -> list[Value]:
         """Split a matrix by its columns, or its rows, into parts of these widths."""
         parts = [f"{matrix}_{len(self._nodes)}_{number}" for number in range(len(widths))]

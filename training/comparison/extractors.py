@@ -5,7 +5,6 @@ a language, and gets those of all languages that it has, which is also what traf
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from resiliparse.extract.html2text import extract_plain_text
 
@@ -24,9 +23,9 @@ def open_extractor(name: str) -> TextOf:
     package, _, without = name.partition("-no-")
     match package:
         case "trafilatura":
-            return partial(_text_with, trafilatura_text, comments=not without)
+            return lambda page: trafilatura_text(page.html, comments=not without)
         case "resiliparse":
-            return partial(_text_with, resiliparse_text, comments=not without)
+            return lambda page: resiliparse_text(page.html, comments=not without)
         case "justext":
             return _open_justext()
         case "readability":
@@ -35,10 +34,6 @@ def open_extractor(name: str) -> TextOf:
             return _open_magic_html()
         case _:
             return _open_rs_trafilatura()
-
-
-def _text_with(extract: Callable[..., str], page: RawPage, *, comments: bool) -> str:
-    return extract(page.html, comments=comments)
 
 
 def _open_justext() -> TextOf:

@@ -205,8 +205,7 @@ def _first_logits(graph: Graph, blocks: Blocks, inputs: Value, first: FirstPass)
 
 def _steps(graph: Graph, blocks: Blocks, inputs: Value) -> tuple[Parts, Value, Value]:
     """Return the steps of `trainer.steps_of`, the step of each block, and the blocks of each step."""
-    words = graph.add("Slice", inputs, *(graph.constant([each]) for each in (0, 1, 1)))
-    is_short = graph.add("LessOrEqual", words, graph.constant(SHORT, np.float32))
+    is_short = graph.add("LessOrEqual", graph.columns(inputs, 0, 1), graph.constant(SHORT, np.float32))
     short = graph.add("Reshape", is_short, graph.constant([-1]))
     one_and_next = [(graph.part(each, 0, -1), graph.part(each, 1)) for each in (short, blocks.alike)]
     both_short, alike = (

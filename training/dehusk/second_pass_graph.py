@@ -65,7 +65,7 @@ def second_logits(graph: Graph, blocks: Blocks, inputs: Value, first: Value, sec
 
 def _words(graph: Graph, inputs: Value) -> Value:
     """Return about the number of words of each block, float64: [blocks, 1]."""
-    rounded = graph.add("Reshape", _columns(graph, inputs, 0, 1), graph.constant([-1]))
+    rounded = graph.add("Reshape", graph.columns(inputs, 0, 1), graph.constant([-1]))
     return graph.upright(graph.at(graph.constant(WORDS, np.float64), graph.integers(rounded)))
 
 
@@ -73,7 +73,7 @@ def _seen(graph: Graph, inputs: Value) -> Value:
     """Return the inputs of a neighbour that are seen, shape [blocks, _SEEN]."""
     places = np.array([*NEIGHBOUR_COLUMNS, *range(INPUTS - len(SCORES), INPUTS)])
     runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
-    return graph.add("Concat", *(_columns(graph, inputs, run[0], run[-1] + 1) for run in runs), axis=1)
+    return graph.add("Concat", *(graph.columns(inputs, run[0], run[-1] + 1) for run in runs), axis=1)
 
 
 def _around(graph: Graph, blocks: Parts, seen: Value, answers: Value) -> Value:
@@ -99,10 +99,6 @@ def _around(graph: Graph, blocks: Parts, seen: Value, answers: Value) -> Value:
 def _shifted(graph: Graph, rows: Value, distance: int) -> Value:
     """Return the rows that stand so far after each but for the first and last _GAP, or before it."""
     return graph.part(rows, _GAP + distance, distance - _GAP)
-
-
-def _columns(graph: Graph, matrix: Value, first: int, after: int) -> Value:
-    return graph.add("Slice", matrix, *(graph.constant([each]) for each in (first, after, 1)))
 
 
 def _of_alike(graph: Graph, blocks: Blocks, answers: Value, words: Value) -> list[Value]:
