@@ -166,7 +166,6 @@ class PageProcess(ChildProcess):
             ProcessDiedError: the process died; the answers before have been given.
             ConfigurationError: the process could not start.
         """
-        self._ensure_started()
         channel, peak = self._open_channel(), 0.0
         try:
             self._extend_deadline()

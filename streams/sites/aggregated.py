@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.sites import SiteObservation, SiteStatistics
-from dehusk.streams.sites.copies import content_keys
-from dehusk.streams.sites.store import PAGE_KEY_BYTES, SiteCounts
-from dehusk.streams.sites.tally import Counts, Keys, PageStatus, Tally, name_hash, tally, without
+from dehusk.streams.sites.store import SiteCounts, page_keys
+from dehusk.streams.sites.tally import Counts, Keys, PageStatus, Tally, tally, without
 
-_PAGE = struct.Struct("<4sHHII")
-"""Head of a page: its magic, a 0, the keys of its content, its texts and its structures."""
+_PAGE = struct.Struct("<4s2xHII")
+"""Head of a page: its magic, the keys of its content, its texts and its structures."""
 _SITE = struct.Struct("<4sIQQQ")
 """Head of a site: its magic, the bytes of its name, its pages, its texts and its structures."""
 _PAGE_MAGIC, _SITE_MAGIC = b"dhp1", b"dhs1"
@@ -29,15 +28,17 @@ _KEY = np.dtype("<u8")
 def pack_page(page: SiteObservation) -> bytes:
     """Return what a page adds to the statistics of its site: 8 bytes for a text, and 24 for a structure."""
     own = tally(page)
-    keys = name_hash(page.page, PAGE_KEY_BYTES) + b"".join(content_keys(page, PAGE_KEY_BYTES))
-    head = _PAGE.pack(_PAGE_MAGIC, 0, len(keys) // PAGE_KEY_BYTES - 1, len(own.texts), len(own.structures))
+    name, content = page_keys(page)
+    head = _PAGE.pack(_PAGE_MAGIC, len(content), len(own.texts), len(own.structures))
     arrays = (
+        name,
+        content,
         own.texts.astype(_KEY),
         own.structures.astype(_KEY),
         own.blocks.astype(_NUMBER),
         own.likelihood.astype(_NUMBER),
     )
-    return b"".join((head, keys, *(array.tobytes() for array in arrays)))
+    return b"".join((head, *(array.tobytes() for array in arrays)))
 
 
 def aggregate(site: str, pages: Iterable[bytes]) -> bytes:
@@ -109,7 +110,7 @@ class _Reader:
 def _unpack_page(packed: bytes) -> tuple[Keys, Keys, Tally]:
     """Return the keys of a page and of its content, and what it adds."""
     try:
-        magic, _, contents, texts, structures = _PAGE.unpack_from(packed)
+        magic, contents, texts, structures = _PAGE.unpack_from(packed)
         reader = _Reader(packed, _PAGE.size)
         name, content = reader.read(_KEY, 1), reader.read(_KEY, contents)
         keys, of_structures = reader.read(_KEY, texts), reader.read(_KEY, structures)

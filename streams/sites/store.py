@@ -65,8 +65,7 @@ def frequencies(statistics: SiteStatistics) -> BlockFrequencies:
     return BlockFrequencies(statistics.pages + 1, statistics.texts + np.uint32(1), parts)
 
 
-PAGE_KEY_BYTES = 8
-"""Bytes of the keys of a page."""
+_KEY_BYTES = 8
 _MIN_RATIO = 4
 """Ratio of the lengths of a run and the next one: the greater, the fewer runs are searched."""
 
@@ -148,6 +147,12 @@ class Counters:
         self._runs.append(run)
 
 
+def page_keys(page: SiteObservation) -> tuple[Keys, Keys]:
+    """Return the key of a page, and those of its content, as `SiteCounts` counts them."""
+    content = b"".join(content_keys(page, _KEY_BYTES))
+    return np.frombuffer(name_hash(page.page, _KEY_BYTES), np.uint64), np.frombuffer(content, np.uint64)
+
+
 @dataclass(slots=True)
 class SiteCounts:
     """Counts of the pages of a site."""
@@ -197,6 +202,4 @@ class MemorySiteStatistics:
 
     def _observe(self, page: SiteObservation) -> SiteStatistics:
         own = tally(page)
-        name = np.frombuffer(name_hash(page.page, PAGE_KEY_BYTES), np.uint64)
-        content = np.frombuffer(b"".join(content_keys(page, PAGE_KEY_BYTES)), np.uint64)
-        return without(own, self._sites[page.site].observe(name, content, own))
+        return without(own, self._sites[page.site].observe(*page_keys(page), own))
