@@ -1,6 +1,8 @@
 """Pages as a program has them, and errors in the words of the Python interface."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from dehusk.schemas.errors import ExtractionError
@@ -11,7 +13,8 @@ from dehusk.streams.sources.page import offline_page
 Html = str | bytes | bytearray | memoryview
 """A page: text, or bytes as a server sent them."""
 Page = Html | tuple[Html, str | None] | Mapping[str, Any]
-"""A page alone, with its URL, or as a mapping of `html` and perhaps `url`, `id` and `content_type`."""
+"""A page alone, with its URL, or as a mapping of `html` and perhaps `url`, `id`, `content_type`,
+`fetched_at` and `language`."""
 _ARGUMENTS = {"--max-page-mib": "max_page_bytes", "--page-seconds": "page_seconds"}
 """Arguments by the options of the commands that details of failures name."""
 
@@ -40,7 +43,8 @@ def page_of(html: Html, url: str | None, content_type: str, max_bytes: int, id: 
 def read_page(page: object, max_bytes: int) -> RawPage | ExtractionError:
     """Return a page that can be cleaned, of any form of `Page`, or the error that says why there is none."""
     try:
-        return page_of(*_arguments(page, max_bytes))
+        read = page_of(*_arguments(page, max_bytes))
+        return replace(read, **_crawled(page)) if isinstance(page, Mapping) else read
     except ExtractionError as error:
         return error
     except TypeError as error:
@@ -54,6 +58,22 @@ def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # 
         return page.get("html"), page.get("url"), content_type, max_bytes, page.get("id")
     html, url = page if isinstance(page, tuple) and len(page) == 2 else (page, None)
     return html, url, "text/html", max_bytes, None
+
+
+def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a mapping tells of the crawl: its time, in UTC where it has no zone, and the language.
+
+    Raises:
+        TypeError: one of them has another type.
+    """
+    fetched_at, language = page.get("fetched_at"), page.get("language") or None
+    if fetched_at is not None and not isinstance(fetched_at, datetime):
+        raise TypeError(f"fetched_at is {type(fetched_at).__name__}, not datetime")
+    if language is not None and not isinstance(language, str):
+        raise TypeError(f"language is {type(language).__name__}, not str")
+    if fetched_at is not None and fetched_at.tzinfo is None:
+        fetched_at = fetched_at.replace(tzinfo=UTC)
+    return {"fetched_at": fetched_at, "language": language}
 
 
 def error_of(outcome: Broken | Skipped) -> ExtractionError:

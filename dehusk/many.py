@@ -56,7 +56,8 @@ def extract_many(
 
     Args:
         pages: each is HTML, a tuple of HTML and URL, or a mapping with `html` and perhaps `url`, `id` and
-            `content_type`, whose other keys are ignored.
+            `content_type`, and what the crawl told: `fetched_at`, a `datetime`, and `language`, the header
+            `Content-Language`. Other keys are ignored.
         processes: processes that take pages apart, and threads that label them; one per processor by default.
         page_seconds: the CPU time that each step of one page may take.
         **options: as those of an `Extractor`.

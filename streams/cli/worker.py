@@ -324,10 +324,12 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
 
 
 def _check_value_format(settings: WorkerSettings) -> None:
-    if settings.format != "document" or settings.source_settings.schema_registry is None:
-        from dehusk.streams.topics.value_formats import NO_SCHEMA
+    from dehusk.streams.topics.value_formats import NO_REGISTRY, NO_SCHEMA
 
+    if settings.format != "document":
         raise click.UsageError(NO_SCHEMA)
+    if settings.source_settings.schema_registry is None:
+        raise click.UsageError(NO_REGISTRY)
 
 
 def _check_versions(settings: WorkerSettings) -> None:

@@ -47,7 +47,7 @@ def read_row(line: bytes, _max_bytes: int) -> Row:
 def parquet_rows(stream: BinaryIO) -> Iterator[Row]:
     """Yield the rows of a file of Parquet, of which only the columns of pointers are read.
 
-    A file without them is Skipped.
+    A file without them is Damaged.
 
     Raises:
         OSError: it is damaged, or the extra `parquet` is not installed.

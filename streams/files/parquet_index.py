@@ -6,17 +6,17 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dehusk.schemas.outcomes import Skipped, SkipReason
+from dehusk.schemas.outcomes import BrokenReason, Damaged
 
 _NEEDED = ("url", "warc_filename")
 
 
 def batches(
     stream: BinaryIO, columns: Sequence[str], rows: int, buffer_bytes: int
-) -> Iterator[Sequence[Mapping[str, object] | Skipped]]:
+) -> Iterator[Sequence[Mapping[str, object] | Damaged]]:
     """Yield the rows of a file, so many at once, with those of the columns that there are.
 
-    A file without the columns of an index is Skipped.
+    A file without the columns of an index is Damaged.
 
     Raises:
         OSError: it is damaged.
@@ -26,7 +26,7 @@ def batches(
         there = set(file.schema_arrow.names)
         if not there.issuperset(_NEEDED):
             detail = f"Parquet without the columns {' and '.join(_NEEDED)} of an index of WARC files"
-            yield [Skipped(SkipReason.NOT_HTML, detail)]
+            yield [Damaged(BrokenReason.MALFORMED_MESSAGE, detail)]
             return
         wanted = [name for name in columns if name in there]
         for batch in file.iter_batches(rows, columns=wanted, use_threads=False):

@@ -193,7 +193,7 @@ async def clean_pages(
                 yield page, result
 
 
-def is_page(result: Result) -> bool:
+def is_page(result: Result | RawPage) -> bool:
     """Return False for a record that is no page, of which nothing is written."""
     return not (isinstance(result, Skipped) and result.reason is SkipReason.NOT_A_PAGE)
 

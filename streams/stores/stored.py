@@ -16,7 +16,8 @@ from dehusk.streams.stores.piece import Piece
 
 _CLOUDS = ("s3", "s3a", "gs")
 _WEB = ("http", "https")
-_URL = re.compile(rf"(?:{'|'.join((*_CLOUDS, *_WEB, 'webhdfs', 'hdfs'))})://", re.IGNORECASE)
+_SCHEMES = (*_CLOUDS, *_WEB, "webhdfs", "hdfs")
+_URL = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 PATIENCE_SECONDS = 60.0
 """Time for which commands ask a store again that does not answer."""
 _OF_URLS = "/%?&=+,;:@!$'()*~"
@@ -195,9 +196,21 @@ InputPath = Path | StoredPath
 """Path of a file, or of an object in a store."""
 
 
-def is_stored(path: str) -> bool:
-    """Return True for the URL of an object in a store, rather than the path of a file."""
-    return _URL.match(path) is not None
+def stored_path(text: str) -> StoredPath | None:
+    """Return the path of a URL, whose store is not asked for anything; None if it is the path of a file.
+
+    Raises:
+        ConfigurationError: the URL, or the settings of its store, do not fit.
+    """
+    scheme = _URL.match(text)
+    if scheme is None:
+        return None
+    if scheme[1].lower() not in _SCHEMES:
+        known = "URLs begin with s3://, gs://, https://, http:// or webhdfs://, and files are named by a path"
+        raise ConfigurationError(f"{scheme[0]}… cannot be read: {known}")
+    path = StoredPath(text)
+    path.connect()
+    return path
 
 
 @cache

@@ -32,7 +32,8 @@ from dehusk.streams.sources.envelopes import unframe
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.topics.formats import Format
 
-NO_SCHEMA = "--value-format needs --schema-registry, and is for --format document, which the schema is of"
+NO_REGISTRY = "--value-format needs --schema-registry, the address of the registry that its schema is kept in"
+NO_SCHEMA = "--value-format is for --format document, as other formats have no schema"
 FOLDER = Path(dehusk.schemas.__file__).parent / "registry"
 PACKAGE = "dehusk"
 _PROTOBUF = "application/x-protobuf"

@@ -36,7 +36,7 @@ from dehusk.streams.settings import ValueFormat, WhenTritonIsUnavailable
 from dehusk.streams.sources.registry import lacking_folder, open_registry
 from dehusk.streams.topics.dead_letters import MAX_BARE_BYTES
 from dehusk.streams.topics.formats import FORMATS, Format
-from dehusk.streams.topics.value_formats import DESCRIBED, NO_SCHEMA, framed_format
+from dehusk.streams.topics.value_formats import DESCRIBED, NO_REGISTRY, NO_SCHEMA, framed_format
 from dehusk.streams.worker.steps.transactions import close_at_once, start_in_time
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -63,8 +63,10 @@ async def open_format(settings: WorkerSettings) -> Format:
     if settings.value_format is ValueFormat.JSON:
         return FORMATS[settings.format]
     registry = open_registry(settings.source_settings)
-    if registry is None or settings.format != "document":
+    if settings.format != "document":
         raise ConfigurationError(NO_SCHEMA)
+    if registry is None:
+        raise ConfigurationError(NO_REGISTRY)
     described = DESCRIBED[settings.value_format]
     subject = settings.schema_subject or f"{settings.topics.output}-value"
     number = await asyncio.to_thread(registry.register, subject, described.language, described.schema)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
-from dehusk.streams.stores.stored import InputPath, StoredPath, is_stored
+from dehusk.streams.stores.stored import InputPath, stored_path
 from dehusk.streams.wording import without_password
 
 Command = Callable[..., None]
@@ -106,12 +106,8 @@ class PathOrUrl(click.Path):
         Raises:
             ConfigurationError: the URL, or the settings of its store, do not fit.
         """
-        text = os.fspath(value)
-        if not isinstance(text, str) or not is_stored(text):
-            return Path(os.fsdecode(super().convert(value, param, ctx)))
-        path = StoredPath(text)
-        path.connect()
-        return path
+        stored = stored_path(os.fsdecode(value))
+        return stored or Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
 class Url(click.ParamType):

@@ -18,6 +18,7 @@ import pytest
 
 import dehusk
 import dehusk.arrow
+from dehusk.arrow import processes
 from dehusk.streams.dataset.columns import row_schema
 from tests.kept_processes import end_kept_processes
 
@@ -171,7 +172,7 @@ def test_an_empty_batch_gives_the_schema_and_starts_nothing() -> None:
     end_kept_processes()
     table = clean(pa.Table.from_batches([], batch.schema))
     assert (table.num_rows, table.schema) == (0, empty.schema)
-    assert dehusk.arrow._kept == {}
+    assert processes._kept == {}
 
 
 def test_other_columns_are_kept_behind_those_of_documents() -> None:
@@ -225,7 +226,7 @@ def test_processes_are_kept_for_the_next_batch_with_the_same_options() -> None:
     for seconds in range(1, 5):
         clean(batch_of([PROSE]), page_seconds=seconds)
     assert first not in pids()
-    assert len(pids()) == dehusk.arrow._MAX_KEPT
+    assert len(pids()) == processes._MAX_KEPT
 
 
 def test_a_process_that_dies_costs_nothing_else() -> None:

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.warc_files import warc
+
 ROOT = Path(__file__).parents[3]
 GOLDEN = sorted((ROOT / "inference/golden_pages").glob("*.html"))
 PAGES = [
@@ -39,8 +41,9 @@ OF_ENGINES = {
 def run_example(section: str, folder: Path) -> None:
     """Run the Python of a section in a folder, as a program."""
     page = (ROOT / "docs/how-to/engines.md").read_text()
-    text = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    text = re.split(r"\n##+ ", page.partition(f"# {section}\n")[2])[0]
     program = "".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    assert program
     (folder / "program.py").write_text(program)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | OF_ENGINES
     ended = subprocess.run(
@@ -117,15 +120,53 @@ def test_statistics_of_sites_on_spark_are_those_of_two_passes(tmp_path: Path) ->
     assert found == rows_of_clean(tmp_path, "--two-pass")
 
 
-def test_datatrove(tmp_path: Path, cleaned: list[dict[str, Any]]) -> None:
-    (tmp_path / "pages").mkdir()
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of WARC files, of which one is cut off."""
+    folder = tmp_path_factory.mktemp("crawled") / "crawl"
+    folder.mkdir()
+    pages = [(str(page["url"]), "text/html", str(page["html"]).encode()) for page in PAGES]
     for part in range(4):
-        lines = "".join(f"{json.dumps(page)}\n" for page in PAGES[part::4])
-        (tmp_path / f"pages/{part}.jsonl").write_text(lines)
+        (folder / f"{part}.warc.gz").write_bytes(warc(pages[part::4]))
+    whole = (folder / "3.warc.gz").read_bytes()
+    (folder / "3.warc.gz").write_bytes(whole[: len(whole) * 2 // 3])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cleaned_crawl(crawl: Path) -> list[dict[str, Any]]:
+    """Return the rows of the files of `dehusk clean`."""
+    options = ("--no-blocks", "--processes", "1", "--favor", "precision", "--output", "../out")
+    command = [sys.executable, "-m", "dehusk", "clean", *options, "crawl"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(command, check=False, cwd=crawl.parent, env=environment)
+    assert ended.returncode == 1  # as a file is cut off
+    return rows_by_place(pq.read_table(crawl.parent.parent / "out"))
+
+
+def rows_by_place(table: pa.Table) -> list[dict[str, Any]]:
+    keys = [(name, "ascending") for name in ("input_file", "input_offset")]
+    rows: list[dict[str, Any]] = table.sort_by(keys).to_pylist()
+    return rows
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("engine", "section"), [("ray", "On Ray Data"), ("pyspark", "On Spark")])
+def test_engines_clean_the_pages_of_warc_files(
+    engine: str, section: str, tmp_path: Path, crawl: Path, cleaned_crawl: list[dict[str, Any]]
+) -> None:
+    pytest.importorskip(engine, reason=f"{engine} {NOT_INSTALLED}")
+    (tmp_path / "crawl").symlink_to(crawl)
+    run_example(section, tmp_path)
+    assert rows_by_place(pq.read_table(tmp_path / "cleaned")) == cleaned_crawl
+
+
+def test_datatrove(tmp_path: Path, crawl: Path, cleaned_crawl: list[dict[str, Any]]) -> None:
+    (tmp_path / "crawl").symlink_to(crawl)
     run_example("datatrove", tmp_path)
     from datatrove.pipeline.readers import JsonlReader
 
     found = sorted(
         (document.metadata["url"], document.text) for document in JsonlReader(f"{tmp_path}/cleaned").run()
     )
-    assert found == [(row["url"], row["text"]) for row in cleaned if row["error"] is None]
+    assert found == sorted((row["url"], row["text"]) for row in cleaned_crawl if row["error"] is None)

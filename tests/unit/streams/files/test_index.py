@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
+from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.files.position import InputPosition, Place
 from dehusk.streams.files.readers import read_pages
@@ -154,8 +154,9 @@ def test_parquet_that_is_cut_off_is_damaged(crawl, folder, cut):
 def test_parquet_of_something_else_is_named(folder):
     (folder / "a.parquet").write_bytes(as_parquet([{"text": "a"}]))
     for warc_folder in (folder, None):
-        (skipped,) = read(folder / "a.parquet", warc_folder)
-        assert (skipped.reason, "url and warc_filename" in skipped.detail) == (SkipReason.NOT_HTML, True)
+        (damaged,) = read(folder / "a.parquet", warc_folder)
+        assert isinstance(damaged, Damaged)
+        assert "without the columns url and warc_filename" in damaged.detail
 
 
 def test_a_line_that_is_no_row_costs_only_itself(crawl, folder):

@@ -6,7 +6,7 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.stores.errors import StoreError
-from dehusk.streams.stores.stored import StoredPath, is_stored
+from dehusk.streams.stores.stored import StoredPath, stored_path
 from tests.web_server import web_server
 
 CONTENT = random.Random(1).randbytes(3_000_000)
@@ -82,13 +82,20 @@ def test_a_name_is_written_as_a_web_address_is(server):
 
 @pytest.mark.parametrize("url", ["s3://b/k", "gs://b/k", "https://h/k", "HTTP://h/k", "webhdfs://h:9870/k"])
 def test_urls_of_stores_are_told_from_paths(url):
-    assert is_stored(url)
-    assert pickle.loads(pickle.dumps(StoredPath(url))) == StoredPath(url)
+    path = stored_path(url)
+    assert path == StoredPath(url)
+    assert pickle.loads(pickle.dumps(path)) == path
 
 
-@pytest.mark.parametrize("path", ["s3", "./s3://b", "ftp://h/k", "file:///a", "crawl/a.warc", "C://x"])
+@pytest.mark.parametrize("path", ["s3", "./s3://b", "./ftp://h/k", "crawl/a.warc", "C://x"])
 def test_paths_are_told_from_urls_of_stores(path):
-    assert not is_stored(path)
+    assert stored_path(path) is None
+
+
+@pytest.mark.parametrize("url", ["ftp://h/k", "file:///a", "hdfs+x://a", "S3N://b/k"])
+def test_urls_of_other_schemes_are_refused(url):
+    with pytest.raises(ConfigurationError, match="URLs begin with s3://"):
+        stored_path(url)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""Columns of batches, and the pages in them."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from dehusk.schemas.errors import ConfigurationError
+
+Batch: TypeAlias = pa.RecordBatch | pa.Table
+_TEXTS = ("url", "id", "content_type", "language", "error")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def index_of(batch: Batch, column: str) -> int:
+    """Return the number of the one column of a name."""
+    number: int = batch.schema.get_field_index(column)
+    if number < 0:
+        problem = "several columns" if column in batch.schema.names else "no column"
+        raise ConfigurationError(f"there are {problem} {column!r} among {', '.join(batch.schema.names)}")
+    return number
+
+
+def indexes_of(batch: Batch, columns: Mapping[str, str | None]) -> dict[str, int]:
+    """Return the numbers of the columns that are named, by what they hold.
+
+    Raises:
+        ConfigurationError: there is no such column, or the times of fetches are something else.
+    """
+    found = {name: index_of(batch, column) for name, column in columns.items() if column is not None}
+    if "fetched_at" in found:
+        kind = batch.schema.field(found["fetched_at"]).type
+        if not pa.types.is_timestamp(kind) and not pa.types.is_null(kind):
+            raise ConfigurationError(f"fetched_at is a column of {kind}, not of timestamps")
+    return found
+
+
+def pages_of(batch: Batch, columns: dict[str, int]) -> Iterator[dict[str, Any]]:
+    """Yield the pages of a batch, as `extract_many` takes them."""
+    for part in batch.to_batches() if isinstance(batch, pa.Table) else [batch]:
+        for number in range(part.num_rows):
+            page = {name: value_of(part.column(column)[number]) for name, column in columns.items()}
+            for name in _TEXTS:
+                page[name] = as_text(page.get(name))
+            if page["html"] is None or page["error"] is not None:
+                page["html"] = b""
+            page["fetched_at"] = _time(page.get("fetched_at"))
+            yield page
+
+
+def value_of(scalar: pa.Scalar) -> Any:  # noqa: ANN401 of any type
+    """Return text, bytes or None; text that is no UTF-8 as its bytes, and all else as it is."""
+    while isinstance(scalar, pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.ExtensionScalar):
+        scalar = scalar.value
+    if scalar is None or not scalar.is_valid:
+        return None
+    if not isinstance(scalar, pa.BinaryScalar | pa.FixedSizeBinaryScalar):
+        return scalar
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return scalar.as_buffer().to_pybytes()
+
+
+def as_text(value: Any) -> Any:  # noqa: ANN401 of any type
+    """Return bytes of UTF-8 as text, and all else as it is."""
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value
+
+
+def _time(scalar: pa.TimestampScalar | None) -> datetime | None:
+    """Return an instant in UTC, with microseconds; None for one that no calendar has."""
+    if scalar is None or scalar.value is None:
+        return None
+    try:
+        return _EPOCH + timedelta(microseconds=scalar.value * 10**6 // _PER_SECOND[scalar.type.unit])
+    except OverflowError:
+        return None
