@@ -25,7 +25,8 @@ _SAMPLES_PER_SECOND = 100
 _LONGEST_SECONDS = 600
 _FRAME = re.compile(r"[^;]+ \([^;()]+\.pyx?(?::\d+)?\)")
 _WAITS = re.compile(r"\.select \(selectors|^(wait|Condition\.wait) \(|^_worker \(|^_peak_memory \(")
-"""Innermost frames of threads that wait; a page process that does so shows its last call."""
+"""Innermost frames of threads that wait; a page process that does so shows its last call. Whoever receives the
+head of a frame has waited for it, too: its few bytes take no time."""
 _OWN = (
     ("monitoring", r"aiohttp/|worker/monitoring/|prometheus_client/"),
     ("pickling of jobs and answers", r"pickled\.py|to_parts|ForkingPickler"),
@@ -109,7 +110,7 @@ def read(samples: str) -> tuple[Counter[str], Counter[str]]:
     for line in samples.splitlines():
         stack, _, count = line.rpartition(" ")
         frames = _FRAME.findall(stack)
-        if not frames or _WAITS.search(frames[-1]):
+        if not frames or _WAITS.search(frames[-1]) or "receive_head (" in stack:
             continue
         parts, counts = (_OF_PAGES, of_pages) if "_serve (" in stack else (_OWN, own)
         part = next((name for name, words in parts if any(re.search(words, frame) for frame in frames)), None)
