@@ -10,6 +10,7 @@ import click
 from benchmarks import (
     duplicates,
     headlines,
+    latency,
     markdown,
     memory,
     metadata,
@@ -25,8 +26,8 @@ from benchmarks.pages import Page, load_pages, stripped
 from dehusk.inference.labelers.labeler import LABELERS
 
 _BENCHMARKS = (
-    *("sites", "rollout", "memory", "metadata", "duplicates", "markdown", "monitoring", "delivery"),
-    *("steps", "stream", "worker"),
+    *("sites", "rollout", "memory", "metadata", "duplicates", "markdown", "monitoring", "latency"),
+    *("delivery", "steps", "stream", "worker"),
 )
 """Benchmarks in the order in which they run."""
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
@@ -170,6 +171,8 @@ def _measure_documents(pages: list[Page], options: _Options) -> None:
         _show(pairs.report_monitoring(pairs.measure_monitoring(pages, options.repeat, options.rounds)))
     if options.only == "worker":  # it needs py-spy, which nothing else does
         _show(worker.report(worker.measure(pages, options.labelers, options.repeat)))
+    if options.wants("latency"):
+        _show(latency.report(latency.measure(pages, options.labelers)))
     if options.wants("delivery"):
         _show(pairs.report_delivery(pairs.measure_delivery(pages, options.repeat, options.rounds)))
 

@@ -10,15 +10,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, islice
 from pathlib import Path
 from statistics import quantiles
 from urllib.parse import quote
 
 import psutil
-from aiokafka import AIOKafkaProducer
 
 from benchmarks.hostile import HOSTILE, MID_SIZE, HostilePage
+from benchmarks.latency import seconds_to_documents, send_steadily
 from benchmarks.pages import Page
 from benchmarks.stream import create_new, new_topics, processes_on
 from dehusk.schemas.errors import UnavailableError
@@ -99,25 +98,19 @@ async def _measure(
 
 async def _send(kafka: KafkaSettings, topic: str, pages: Sequence[Page], rounds: int) -> dict[bytes, float]:
     """Send the pages; return the time at which each ordinary one was sent, by its URL."""
-    sent: dict[bytes, float] = {}
-    async with create_producer(kafka) as producer:
-        for number, page in enumerate(islice(cycle(pages), _ORDINARY_PAGES)):
-            if number == _QUIET_PAGES:
-                amid = asyncio.create_task(_send_hostile(producer, topic, rounds))
-            url = f"{_ORDINARY}{number}".encode()
-            sent[url] = time.time()
-            await producer.send(topic, page.html, url)
-            await asyncio.sleep(1 / _RATE)
-        await amid
-        await producer.flush()
+    ordinary = send_steadily(kafka, topic, pages, rate=_RATE, count=_ORDINARY_PAGES, url=_ORDINARY)
+    sent, _ = await asyncio.gather(ordinary, _send_hostile(kafka, topic, rounds))
     return sent
 
 
-async def _send_hostile(producer: AIOKafkaProducer, topic: str, rounds: int) -> None:
-    for number in range(rounds):
-        for name, page in _PAGES.items():
-            key = f"{_HOSTILE}{number}/{quote(name)}".encode()
-            await producer.send(topic, page.value, key, headers=list(page.headers))
+async def _send_hostile(kafka: KafkaSettings, topic: str, rounds: int) -> None:
+    await asyncio.sleep(_QUIET_PAGES / _RATE)
+    async with create_producer(kafka) as producer:
+        for number in range(rounds):
+            for name, page in _PAGES.items():
+                key = f"{_HOSTILE}{number}/{quote(name)}".encode()
+                await producer.send(topic, page.value, key, headers=list(page.headers))
+        await producer.flush()
 
 
 def _watch(program: Worker, usage: WorkerUsage, expected: int) -> None:
@@ -148,12 +141,9 @@ async def _compare(
     kafka: KafkaSettings, topics: TopicSettings, sent: Mapping[bytes, float], usage: WorkerUsage
 ) -> None:
     """Note the duration of the ordinary pages, and the results of the hostile ones."""
-    async for message, milliseconds in read(kafka, topics.output):
-        key = message.key or b""
-        if key in sent:
-            usage.seconds.append(milliseconds / 1000 - sent[key])
-        else:
-            usage.outcomes["document"] += 1
+    usage.seconds = await seconds_to_documents(kafka, topics.output, sent)
+    async for message, _ in read(kafka, topics.output):
+        usage.outcomes["document"] += message.key not in sent
     async for message, _ in read(kafka, topics.dead_letters):
         if letter := read_dead_letter(message):
             usage.outcomes[letter.reason] += 1

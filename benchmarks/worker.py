@@ -25,8 +25,8 @@ _SAMPLES_PER_SECOND = 100
 _LONGEST_SECONDS = 600
 _FRAME = re.compile(r"[^;]+ \([^;()]+\.pyx?(?::\d+)?\)")
 _WAITS = re.compile(r"\.select \(selectors|^(wait|Condition\.wait) \(|^_worker \(|^_peak_memory \(")
-"""Innermost frames of threads that wait; a page process that does so shows its last call. Whoever receives the
-head of a frame has waited for it, too: its few bytes take no time."""
+"""Innermost frames of threads that wait; a page process that does so shows its last call. Whoever receives
+the head of a frame has waited for it, too: its few bytes take no time."""
 _OWN = (
     ("monitoring", r"aiohttp/|worker/monitoring/|prometheus_client/"),
     ("pickling of jobs and answers", r"pickled\.py|to_parts|ForkingPickler"),
