@@ -36,8 +36,8 @@ Headers = list[tuple[str, bytes | None]]
 Put = Callable[[Arrival], Awaitable[None]]
 _BUFFER_BYTES = 12 * MIB
 """Largest size of the messages that wait for the agent; beyond it, partitions are paused."""
-_FETCH_BYTES = 16 * MIB
-"""Largest size of one round of fetches, over all partitions."""
+_FETCH_BYTES = 4 * MIB
+"""Largest size of one round of fetches, over all partitions, which fits into the heap: `streams.heap`."""
 _RECORD_BYTES = 1024
 """Estimated size of a message without its value."""
 _NEVER = 1e6
