@@ -4,6 +4,13 @@
 and `site_statistics` count what the pages of a site repeat, by which `clean` corrects them.
 """
 
+from importlib.util import find_spec
+
+from dehusk.streams.wording import how_to_install
+
+if find_spec("pyarrow") is None:
+    raise ModuleNotFoundError(f"dehusk.arrow needs an extra: {how_to_install('parquet')}")
+
 from dehusk.arrow.cleaning import clean
 from dehusk.arrow.reading import COLUMNS, PAGES, read
 from dehusk.arrow.sites import observe, site_statistics, with_site

@@ -18,8 +18,8 @@ def index_of(batch: Batch, column: str) -> int:
     """Return the number of the one column of a name."""
     number: int = batch.schema.get_field_index(column)
     if number < 0:
-        problem = "several columns" if column in batch.schema.names else "no column"
-        raise ConfigurationError(f"there are {problem} {column!r} among {', '.join(batch.schema.names)}")
+        problem = "are several columns" if column in batch.schema.names else "is no column"
+        raise ConfigurationError(f"there {problem} {column!r} among {', '.join(batch.schema.names)}")
     return number
 
 

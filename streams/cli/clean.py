@@ -174,7 +174,12 @@ def command(
         _warn_of_pages_without_host(pages.without_host)
     for damage in pages.damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
-    raise SystemExit(1 if pages.damaged else 0)
+    if run.damaged_before:
+        files = pluralize(run.damaged_before, "damaged file")
+        click.echo(
+            f"dehusk: pages may be lost: {files} in the runs before: see `error` of the rows", err=True
+        )
+    raise SystemExit(1 if pages.damaged or run.damaged_before else 0)
 
 
 def _warn_of_pages_without_host(count: int) -> None:

@@ -56,6 +56,8 @@ class OfflineRun:
     """Folder of the files; None for standard output."""
     written: int = 0
     """Pages that were written."""
+    damaged_before: int = 0
+    """Damaged files of the input in the runs that this one goes on with."""
 
     async def clean(self) -> Reading:
         """Clean and write all of the input, and return it.
@@ -160,6 +162,7 @@ class OfflineRun:
         with self._reading("cleaning") as (pages, report):
             if files is not None:
                 pages.after, pages.places = files.place, files.places
+                self.damaged_before = files.damaged
             results_of = clean_pages(iter(pages), pool, labelers, store=store, note=note)
             async with aclosing(results_of) as results:
                 async for page, result in results:

@@ -36,6 +36,7 @@ from dehusk.streams.settings import (
     TritonSettings,
 )
 from dehusk.streams.sources.html import Html
+from dehusk.streams.sources.reference import Reference
 from dehusk.streams.sources.warc_pointer import WarcPointer
 from dehusk.streams.wording import pluralize, printable, program, without_password
 
@@ -47,8 +48,15 @@ if TYPE_CHECKING:
 
 _TOPICS = TopicSettings()
 _NOT_ASKED = "for the line that starts it; nothing is asked of it here"
-_DIRECTORY = "DIR"
-"""Placeholder in the worker's command line."""
+_DIRECTORY, _ROOT = "DIR", "ROOT"
+"""Placeholders in the worker's command line."""
+_PLACES = {
+    _DIRECTORY: f"{_DIRECTORY} is where the crawler writes its WARC files; Heritrix: jobs/NAME/latest/warcs."
+    "\nLook again with --warc-directory to see what becomes of the pages.",
+    _ROOT: f"{_ROOT} is the folder below which messages name pages, or its URL in a store.\n"
+    "Look again with --reference-root to see what becomes of the pages.",
+}
+"""Meaning of the placeholders."""
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
 _OF_PROBE_ALONE = {
     *("config", "topics", "framed", "sample", "create", "partitions", "as_json"),
@@ -153,7 +161,7 @@ def command(
     result = asyncio.run(probing)
     creating = [create_command(kafka, missing) for missing in result.missing]
     granting = granting_commands(kafka, result.denied)
-    fits = not result.reasons_against or _lacks_directory(context, result)
+    fits = not result.reasons_against or bool(_lacking_place(context, result))
     worker = _worker_command(context, result) if fits else None
     if as_json:
         commands = {"created": created, "create": creating, "grant": granting, "worker": worker}
@@ -184,14 +192,18 @@ def _worker_command(context: click.Context, result: Probe) -> str:
         else:
             for one in value if parameter.multiple else [value]:
                 words += [parameter.opts[0], str(one)]
-    if _lacks_directory(context, result):
-        words += ["--warc-directory", _DIRECTORY]
+    words += _lacking_place(context, result)
     return f"{''.join(secrets)}{program()} {shlex.join(words)}"
 
 
-def _lacks_directory(context: click.Context, result: Probe) -> bool:
-    """Return True if the messages point to WARC files, and nothing says where these are."""
-    return _source(context, result) == WarcPointer.name and context.params["warc_directory"] is None
+def _lacking_place(context: click.Context, result: Probe) -> list[str]:
+    """Return the option of the place of what all messages point to, if nothing says where that is."""
+    source = _source(context, result)
+    if source == WarcPointer.name and context.params["warc_directory"] is None:
+        return ["--warc-directory", _DIRECTORY]
+    if source == Reference.name and not context.params["reference_root"]:
+        return ["--reference-root", _ROOT]
+    return []
 
 
 def _source(context: click.Context, result: Probe) -> str | None:
@@ -260,12 +272,8 @@ def _show(result: Probe, creating: list[str], granting: list[str], worker: str |
         return
     console.print("\nThe worker for it:")
     console.print(f"  {printable(worker)}", soft_wrap=True)
-    if worker.endswith(f" {_DIRECTORY}"):
-        console.print(
-            f"{_DIRECTORY} is where the crawler writes its WARC files; Heritrix: jobs/NAME/latest/warcs.\n"
-            "Look again with --warc-directory to see what becomes of the pages.",
-            soft_wrap=True,
-        )
+    if place := _PLACES.get(worker.rpartition(" ")[2]):
+        console.print(place, soft_wrap=True)
 
 
 def _no_worker(result: Probe) -> str:

@@ -102,7 +102,7 @@ def _write_files(
     """Write the documents, and say of which this is not possible.
 
     Raises:
-        SystemExit: Kafka has deleted records before they were read.
+        SystemExit: documents are missing.
     """
     from dehusk.streams.dataset.folder import open_folder
     from dehusk.streams.kafka.client import cluster_id
@@ -119,7 +119,7 @@ def _write_files(
             if files.broken:
                 what = f"{pluralize(files.broken, 'record')} without a document in JSON"
                 click.echo(f"dehusk: {what}: see `error` of the rows", err=True)
-    if files.lost:
+    if files.is_incomplete:
         raise SystemExit(1)
 
 

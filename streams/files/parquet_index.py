@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dehusk.schemas.outcomes import BrokenReason, Damaged
+from dehusk.streams.sources.warc_pointer import OFFSET_COLUMNS
 
 _NEEDED = ("url", "warc_filename")
+"""Columns that an index has, beside one of `OFFSET_COLUMNS`."""
 
 
 def batches(
@@ -24,8 +26,9 @@ def batches(
     try:
         file = pq.ParquetFile(stream, buffer_size=buffer_bytes, pre_buffer=False)
         there = set(file.schema_arrow.names)
-        if not there.issuperset(_NEEDED):
-            detail = f"Parquet without the columns {' and '.join(_NEEDED)} of an index of WARC files"
+        if not there.issuperset(_NEEDED) or there.isdisjoint(OFFSET_COLUMNS):
+            needed = f"{', '.join(_NEEDED)} and {OFFSET_COLUMNS[-1]}"
+            detail = f"Parquet without the columns {needed} of an index of WARC files"
             yield [Damaged(BrokenReason.MALFORMED_MESSAGE, detail)]
             return
         wanted = [name for name in columns if name in there]

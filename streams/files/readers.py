@@ -37,7 +37,7 @@ from dehusk.streams.sources.sniffing import BLANK
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
 from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from dehusk.streams.stores.errors import StoreError
-from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
+from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath, told_of_waiting
 
 _ZIP = b"PK\x03\x04"
 Item = TypeVar("Item")
@@ -96,8 +96,9 @@ def _require(path: InputPath) -> None:
         UnavailableError: its store does not answer.
     """
     try:
-        if path == STANDARD_INPUT or path.exists():
-            return
+        with told_of_waiting(path):
+            if path == STANDARD_INPUT or path.exists():
+                return
     except StoreError as error:
         raise ConfigurationError(str(error)) from error
     raise ConfigurationError(f"there is no file or directory {path}")
@@ -287,6 +288,7 @@ class _PageReader(_LineReader[Outcome]):
                 yield row if isinstance(row, Skipped | Broken) else lack
             return
         pointers = WarcPointer(self._max_bytes, self.warc_folder, PATIENCE_SECONDS)
+        pointers.require_folder()
         passed = self.passed.item if self.passed.file == self._position.place.file else 0
         yield from follow(rows, pointers, self._position, passed)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from dehusk.schemas.outcomes import Damaged
 from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
 from dehusk.streams.files.position import BEGINNING, Place
@@ -34,12 +35,14 @@ class CleanedFiles:
     """Writer of lines of pages without a document; None for rows with documents."""
     places: deque[Place] = field(default_factory=deque)
     """Places of the items that were read and have no result yet, which the reader adds."""
+    damaged: int = 0
+    """Damaged files of the input, of this run and those before it."""
     _place: Place = BEGINNING
 
     def __post_init__(self) -> None:
         """Begin where the folder ends."""
-        if self.folder.end is not None:
-            self._place = Place(self.folder.end["file"], self.folder.end["item"], self.folder.end["name"])
+        if (end := self.folder.end) is not None:
+            self._place, self.damaged = Place(end["file"], end["item"], end["name"]), end["damaged"]
         self.folder.start(self._position)
 
     @property
@@ -54,6 +57,7 @@ class CleanedFiles:
             ConfigurationError: the file system refuses it.
         """
         self._place = self.places.popleft()
+        self.damaged += isinstance(page, Damaged)
         if not is_page(result):
             return False
         self.folder.write(self._row(page, result))
@@ -69,7 +73,8 @@ class CleanedFiles:
         return Row(page.id or page.url, page.url, error=str(result), place=place)
 
     def _position(self) -> Position:
-        return {"file": self._place.file, "item": self._place.item, "name": self._place.name}
+        place = self._place
+        return {"file": place.file, "item": place.item, "name": place.name, "damaged": self.damaged}
 
 
 def described(

@@ -93,7 +93,9 @@ class Reference(JsonFields):
             return Broken(BrokenReason.HOLDS_ONLY_A_REFERENCE, detail, address)
         root, name = self._locate(reference, fields)
         if root is None:
-            detail = f"{reference!r} lies below no --reference-root"
+            bucket = fields.get("bucket")
+            of_bucket = f" of bucket {bucket!r}" if isinstance(bucket, str) else ""
+            detail = f"{reference!r}{of_bucket} lies below no --reference-root"
             return Broken(BrokenReason.RECORD_NOT_FOUND, detail, address)
         try:
             with root.open(name) as file:

@@ -157,7 +157,10 @@ class SchemaRegistry:
             case HTTPStatus.NOT_FOUND:
                 advice = "is the path of --schema-registry that of its interface for Confluent's clients?"
             case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return UnavailableError(answers)
+                return UnavailableError(
+                    f"{answers}: is the schema of the subject of another language? If so, write to another "
+                    "--output, or name another --schema-subject"
+                )
             case _:
                 advice = "it does not take the schema"
         return ConfigurationError(f"{answers}: {advice}")

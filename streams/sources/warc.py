@@ -24,6 +24,7 @@ from dehusk.streams.sources.compression import GZIP, inflate
 from dehusk.streams.sources.fields import parse_time
 from dehusk.streams.sources.page import Answer, Outcome, describe_excess, html_page, page_url
 from dehusk.streams.sources.source import CrawlerFormat, Decoded, Record
+from dehusk.streams.stores.errors import StoreError
 
 ARC_BEGINS = b"filedesc://"
 """Beginning of every ARC file: the record that describes the file."""
@@ -130,7 +131,8 @@ def read_warc(
             if behind is not None:
                 raise behind
     except (PageError, *_DAMAGE) as damage:
-        yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"the archive is damaged: {damage}")
+        detail = str(damage) if isinstance(damage, StoreError) else f"the archive is damaged: {damage}"
+        yield Damaged(BrokenReason.MALFORMED_MESSAGE, detail)
 
 
 def write_warc(page: RawPage, out: BinaryIO) -> None:

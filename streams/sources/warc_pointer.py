@@ -20,11 +20,11 @@ from dehusk.streams.stores.stored import InputPath
 NO_DIRECTORY = "set the folder of the WARC files, or its URL in a store: --warc-directory"
 NO_TYPE = "no-type"
 """Heritrix's word for a missing content type."""
-_OFFSETS = ("warc_offset", "warc_record_offset")
+OFFSET_COLUMNS = ("warc_offset", "warc_record_offset")
 _STATUSES = ("status_code", "fetch_status")
 _TYPES = ("mimetype", "content_mime_type")
 """Names of columns in Heritrix's crawl log, and in Common Crawl's index."""
-POINTER_COLUMNS = ("url", "warc_filename", *_OFFSETS, "warc_record_length", *_STATUSES, *_TYPES)
+POINTER_COLUMNS = ("url", "warc_filename", *OFFSET_COLUMNS, "warc_record_length", *_STATUSES, *_TYPES)
 """Columns of which those are read that there are."""
 
 
@@ -47,6 +47,11 @@ class WarcPointer(JsonFormat):
         super().__init__(max_bytes)
         self._root = None if folder is None else Root.of(folder, patience)
         self._written = f"dehusk-{datetime.now(UTC):%Y%m%d%H%M%S%f}-{os.getpid()}.warc.gz"
+
+    def require_folder(self) -> None:
+        """Check the folder of the WARC files, as `Root.require` does."""
+        if self._root is not None:
+            self._root.require()
 
     def recognises(self, message: Message) -> bool:
         """Return True if the value is an object with the columns of a pointer."""
@@ -95,7 +100,7 @@ class WarcPointer(JsonFormat):
         return None if lacks_body and line.get("warc_filename") is not None else outcome
 
     def _follow(self, line: Fields, url: str) -> Outcome:
-        name, offset = text(line, "warc_filename") or "", number_in(_either(line, *_OFFSETS))
+        name, offset = text(line, "warc_filename") or "", number_in(_either(line, *OFFSET_COLUMNS))
         length = number(line, "warc_record_length")
         if not is_below(name):
             return Broken(BrokenReason.MALFORMED_MESSAGE, f"warc_filename {name!r} is no file name", url)
@@ -114,16 +119,16 @@ class WarcPointer(JsonFormat):
         """Return the record at the offset; Heritrix calls a file `….open` while it writes to it."""
         try:
             archive = root.open(name, offset, length)
-        except NotStoredError:
+        except NotStoredError as missing:
             try:
                 archive = root.open(f"{name}.open", offset, length)
             except NotStoredError:
-                detail = f"--warc-directory has no file {name!r}"
-                return Broken(BrokenReason.RECORD_NOT_FOUND, detail, url)
+                return Broken(BrokenReason.RECORD_NOT_FOUND, f"--warc-directory: {missing}", url)
         with archive:
             outcome = next(read_warc(open_warc(archive), self._max_bytes, self.name), None)
         if outcome is None or outcome.url != url:
-            detail = f"{name!r} does not hold it at {offset}, but {_describe(outcome)}"
+            within = "" if length is None else f" within {length} bytes"
+            detail = f"{name!r} does not hold it at {offset}{within}, but {_describe(outcome)}"
             return Broken(BrokenReason.RECORD_NOT_FOUND, detail, url)
         return outcome
 
@@ -131,7 +136,9 @@ class WarcPointer(JsonFormat):
 def is_pointer(content: object) -> bool:
     """Return True for an object that names a WARC file and an offset in it."""
     return (
-        isinstance(content, dict) and "warc_filename" in content and not content.keys().isdisjoint(_OFFSETS)
+        isinstance(content, dict)
+        and "warc_filename" in content
+        and not content.keys().isdisjoint(OFFSET_COLUMNS)
     )
 
 

@@ -15,12 +15,21 @@ import obstore
 from obstore import exceptions, store
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import DeniedError, NotStoredError, StoreAwayError, StoreError
+from dehusk.streams.stores.errors import (
+    DeniedError,
+    NoBucketError,
+    NotStoredError,
+    StoreAwayError,
+    StoreError,
+    shown,
+)
 from dehusk.streams.stores.piece import Piece
 
 os.environ.setdefault("TOKIO_WORKER_THREADS", "1")  # threads take memory, of which pages have little
 _TIMEOUT = "20s"
 _CODE = re.compile(r"<Code>(\w+)</Code>")
+_CAUSE = re.compile(r'message: "([^"]+)"')
+"""Cause of an error of the network."""
 _STATUS = re.compile(r"status code: (\d{3})")
 _METADATA = ("169.254.169.254", "metadata.google.internal", "/metadata/identity")
 """Places that are asked for the credentials of a machine, as the last ones."""
@@ -115,12 +124,15 @@ class Bucket:
             400 <= status < 500 and status not in _LATER
         ):
             return self._refusal(error, name, code, status)
-        return StoreAwayError(f"{self.url} does not give {name}: {code or _first_line(error)}")
+        at = os.environ.get("AWS_ENDPOINT_URL", "") if self.url.startswith("s3") else ""
+        where = f"{self.url} at {shown(at)}" if at else self.url
+        why = code or next(iter(_CAUSE.findall(text)), "") or _first_line(error)
+        return StoreAwayError(f"{where} does not give {name}: {why}")
 
     def _refusal(self, error: Exception, name: str, code: str, status: int) -> StoreError:
         """Return the error of an object that is not given, however often it is asked for."""
         if code in _BUCKET_CODES:
-            return NotStoredError(f"there is no bucket {self.url}")
+            return NoBucketError(f"there is no bucket {self.url}")
         if isinstance(error, FileNotFoundError):
             return NotStoredError(f"there is no object {name}")
         if isinstance(error, exceptions.PermissionDeniedError):

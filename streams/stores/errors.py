@@ -10,7 +10,11 @@ class StoreError(OSError):
 
 
 class NotStoredError(StoreError):
-    """An object or bucket that does not exist."""
+    """An object that does not exist."""
+
+
+class NoBucketError(NotStoredError):
+    """A bucket that does not exist, with whatever is looked for in it."""
 
 
 class DeniedError(StoreError):

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError
+from dehusk.streams.stores.errors import NoBucketError, NotStoredError, StoreAwayError, StoreError
 from dehusk.streams.stores.stored import Access, InputPath, StoredPath
 
 MESSAGE_SECONDS = 2.0
@@ -46,6 +46,20 @@ class Root:
     def __str__(self) -> str:
         return str(self.place)
 
+    def require(self) -> None:
+        """Check that the bucket of a root in a store exists, if the store answers.
+
+        Raises:
+            ConfigurationError: it does not.
+        """
+        if isinstance(self.place, StoredPath):
+            try:
+                self.place.fetch(0, 1)
+            except NoBucketError as error:
+                raise ConfigurationError(str(error)) from error
+            except (StoreError, StoreAwayError):  # what is asked for then says what is wrong
+                pass
+
     def below(self, reference: str) -> str | None:
         """Return the name below this root of an absolute path or URL; None if that lies elsewhere."""
         if isinstance(self.place, StoredPath):
@@ -63,7 +77,7 @@ class Root:
             StoreAwayError: the store does not answer.
         """
         if not is_below(name):
-            raise StoreError(f"{name!r} is no name below {self}")
+            raise StoreError(f"{name!r} is no name below {self}: none of its parts may be empty, '.' or '..'")
         if begin > _MOST_OFFSET:
             raise StoreError(f"{name!r} ends before the bytes that are asked for")
         if isinstance(self.place, StoredPath):

@@ -1,11 +1,14 @@
 """Paths of objects in stores, which are read as files are."""
 
 import io
+import logging
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from threading import Timer
 from typing import BinaryIO, Protocol
 from urllib.parse import quote, urlsplit
 
@@ -22,8 +25,11 @@ PATIENCE_SECONDS = 60.0
 """Time for which commands ask a store again that does not answer."""
 _OF_URLS = "/%?&=+,;:@!$'()*~"
 """Characters of a web address that stay as they are."""
+_SILENT_SECONDS = 3.0
 _FIRST_BYTES, _MOST_BYTES = 256 * KIB, 4 * MIB
 """Bytes of a request: each that goes on where the one before ended is twice as large."""
+
+_log = logging.getLogger(__name__)
 
 
 class Store(Protocol):
@@ -194,6 +200,22 @@ class StoredFile(io.RawIOBase):
 
 InputPath = Path | StoredPath
 """Path of a file, or of an object in a store."""
+
+
+@contextmanager
+def told_of_waiting(path: InputPath) -> Iterator[None]:
+    """Tell the user of a store that does not answer for some seconds."""
+    if not isinstance(path, StoredPath):
+        yield
+        return
+    words = "%s is not there yet: its store is asked again for %.0f s in all"
+    timer = Timer(_SILENT_SECONDS, _log.warning, (words, path, path.access.patience))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def stored_path(text: str) -> StoredPath | None:

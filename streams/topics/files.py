@@ -48,15 +48,15 @@ class TopicFiles:
     written: int = 0
     broken: int = 0
     """Records that are no documents, which have a row with an error."""
-    lost: bool = False
-    """True if Kafka has deleted records before they were read."""
+    is_incomplete: bool = False
+    """True if Kafka has deleted records before they were read, or the registry does not know their schema."""
 
     async def write(self, *, follow: bool) -> None:
         """Write the documents that are not in the folder yet; with `follow`, those that come, too, for ever.
 
         Raises:
-            ConfigurationError: the topic does not exist, may not be read, or is not that of the folder; or
-                the file system refuses a file.
+            ConfigurationError: the topic does not exist, may not be read, or is not that of the folder; its
+                documents need a registry, and there is none; or the file system refuses a file.
             UnavailableError: the brokers, or the registry of a document's schema, do not answer.
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
@@ -78,7 +78,7 @@ class TopicFiles:
                 )
         for partition, (begin, _) in held.items():
             if partition in known and known[partition] < begin:
-                self.lost = True
+                self.is_incomplete = True
                 _log.warning(
                     "Kafka has deleted records before they were read: %s up to %d",
                     Origin(self.topic, partition, known[partition]),
@@ -102,10 +102,10 @@ class TopicFiles:
                 self._write(timed[0], offsets)
 
     def _write(self, message: Message, offsets: dict[int, int]) -> None:
+        row = None if message.value is None else self._row(message)
         offsets[message.partition] = message.offset + 1
-        if message.value is None:
+        if row is None:
             return
-        row = self._row(message)
         self.broken += row.error is not None
         self.written += 1
         self.folder.write(row)
@@ -121,10 +121,20 @@ class TopicFiles:
             document = CleanedDocument.from_json(value)
             return Row(document.id or document.url, document.url, document, place=place)
         except (ValueError, PageError) as error:
-            detail = f"{origin_of(message)} is no document in JSON: {error}"
-            broken = str(Broken(BrokenReason.MALFORMED_MESSAGE, detail))
+            broken = self._broken(message, error)
             line = orjson.dumps({"id": None, "url": url, "error": broken}, option=orjson.OPT_APPEND_NEWLINE)
             return Row(url=url, error=broken, place=place, line=line)
+
+    def _broken(self, message: Message, error: ValueError | PageError) -> str:
+        """Return the error of a record that is no document."""
+        if not isinstance(error, PageError):
+            detail = f"{origin_of(message)} is no document in JSON: {error}"
+            return str(Broken(BrokenReason.MALFORMED_MESSAGE, detail))
+        if error.reason is BrokenReason.UNKNOWN_SCHEMA:
+            if self.registry is None:
+                raise ConfigurationError(str(error)) from error
+            self.is_incomplete = True
+        return str(Broken(error.reason, str(error)))
 
 
 def _expect_line(value: bytes) -> None:

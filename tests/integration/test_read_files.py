@@ -24,6 +24,7 @@ from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.source import Record
 from tests.documents import FULL
 from tests.unit.streams.offline.test_files import rows
+from tests.web_server import web_server
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 SECONDS = 120
@@ -172,6 +173,20 @@ async def test_a_record_that_is_no_document_has_a_row_with_an_error(kafka, topic
     errors = [str(row["error"]) for row in rows(tmp_path, name) if row.get("error")]
     assert len(errors) == 3
     assert {error.partition(f": {topics.output}/")[0] for error in errors} == {"malformed-message"}
+
+
+async def test_documents_by_a_schema_need_the_registry_that_has_it(kafka, topics, tmp_path):
+    framed = b"\0\0\0\0\7avro"
+    await write(
+        kafka, topics.output, document(0), Record(b"k", framed, (("content-type", b"application/avro"),))
+    )
+    ended = await read(kafka, topics.output, tmp_path)
+    said = "the value needs schema ids/7: give --schema-registry\n"
+    assert (ended.returncode, ended.stderr.endswith(said)) == (1, True)
+    with web_server() as registry:
+        ended = await read(kafka, topics.output, tmp_path, "--resume", "--schema-registry", registry.url)
+    (error,) = [row["error"] for row in rows(tmp_path, "parquet") if row["error"]]
+    assert (ended.returncode, error.partition(":")[0]) == (1, "unknown-schema")
 
 
 async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, topics, tmp_path):

@@ -171,6 +171,11 @@ def test_what_is_not_there_or_not_given_ends_the_command_with_its_name(index, ur
     assert len(said.splitlines()) == 1
 
 
+def test_a_folder_of_warc_files_in_no_bucket_ends_the_command(index):
+    lines, said = clean("s3://pages/index/a.jsonl", "--warc-directory", "s3://no-bucket", status=1)
+    assert (lines, "there is no bucket s3://no-bucket" in said) == ([], True)
+
+
 def test_damage_of_an_object_is_named_and_costs_only_what_is_behind_it(server, index):
     archive = io.BytesIO()
     for number in range(10):
@@ -191,7 +196,10 @@ def test_a_row_that_points_behind_the_end_costs_only_itself(server, index):
     server.put("far/a.jsonl", b"".join(json.dumps(row).encode() + b"\n" for row in far))
     first, second, third = read("s3://pages/far/a.jsonl", folder="s3://pages")
     assert (first.reason, "ends before" in first.detail) == (BrokenReason.RECORD_NOT_FOUND, True)
-    assert (second.reason, "has no file" in second.detail) == (BrokenReason.RECORD_NOT_FOUND, True)
+    assert (second.reason, "there is no object s3://pages/crawl/missing" in second.detail) == (
+        BrokenReason.RECORD_NOT_FOUND,
+        True,
+    )
     assert third.url == index[2]["url"]
 
 
@@ -214,7 +222,7 @@ def test_memory_does_not_grow_with_an_object(server):
 
 def test_a_store_that_is_away_is_asked_for_so_long_only(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    with pytest.raises(UnavailableError, match="s3://away does not give s3://away/a"):
+    with pytest.raises(UnavailableError, match=r"s3://away at .* does not give s3://away/a: Connection refused"):
         read("s3://away/a", access=Access(0.5))
 
 

@@ -19,6 +19,7 @@ from dehusk.streams.cli.shared.options import (
 )
 from dehusk.streams.settings import MIB, PageLimits
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
+from dehusk.streams.sources.reference import Reference
 from dehusk.streams.sources.registry import SOURCES, SourceSettings, lacking_folder
 from dehusk.streams.stores.stored import InputPath
 
@@ -77,6 +78,8 @@ def _source_settings(
 ) -> SourceSettings:
     if field and source not in _WITH_FIELDS:
         raise click.UsageError("--field is for --source json or reference")
+    if reference_root and source not in ("auto", Reference.name):
+        raise click.UsageError("--reference-root is for --source reference or auto")
     return SourceSettings(
         max_page_mib * MIB, _paths(field), warc_directory, reference_root, schema_registry, framed
     )

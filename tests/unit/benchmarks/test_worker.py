@@ -14,7 +14,7 @@ _SAMPLES = f"""\
 {_PAGES};Preparer.prepare_message (dehusk/streams/preparation/steps.py:117);pack (dehusk/streams/steps.py:9) 4
 {_PAGES};_peak_memory (dehusk/streams/preparation/process.py:331) 40
 {_PAGES} 1
-{_OWN};Channel.receive_head (dehusk/streams/preparation/channel.py:95);Channel._read (dehusk/streams/x.py:114) 50
+{_OWN};Channel.receive_head (dehusk/streams/preparation/channel.py:95);Channel._read (dehusk/x.py:1) 50
 process 9:"no frames" 6
 """
 

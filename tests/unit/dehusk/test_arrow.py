@@ -195,10 +195,10 @@ def test_a_table_becomes_a_table() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"html": "body"}, "there are no column 'body' among page, address, title, n, n"),
+        ({"html": "body"}, "there is no column 'body' among page, address, title, n, n"),
         ({"id": "n"}, "there are several columns 'n' among page, address, title, n, n"),
         ({"keep": ["title"]}, "'title' is a column of documents, too: rename it, or leave it out"),
-        ({"keep": ["nothing"]}, "there are no column 'nothing'"),
+        ({"keep": ["nothing"]}, "there is no column 'nothing'"),
         ({"keep": (), "processes": 0}, "processes is 0"),
         ({"keep": (), "page_seconds": 0}, "page_seconds is 0"),
         ({"keep": (), "favor": "speed"}, "favor is 'speed'"),

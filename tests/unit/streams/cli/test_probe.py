@@ -172,6 +172,15 @@ def test_tombstones_are_named(look: Callable[..., list[str]]) -> None:
 LOST = Finding(ProbeOutcome.DEAD_LETTER, "record-not-found: set the directory")
 
 
+def test_a_worker_for_references_needs_their_root(look: Callable[..., list[str]]) -> None:
+    messages = (ProbedMessage("raw", 0, 3, 400, "reference", framed=False, findings=(LOST,)),)
+    output = look(messages, "--source", "reference")
+    at = output.index(
+        "  .venv/bin/dehusk worker --input raw --brokers k:9 --source reference --reference-root ROOT"
+    )
+    assert output[at + 1].startswith("ROOT is the folder below which messages name pages")
+
+
 def test_messages_that_point_to_warc_files_need_their_directory(look: Callable[..., list[str]]) -> None:
     messages = (ProbedMessage("raw", 0, 3, 400, "warc-pointer", framed=False, findings=(LOST,)),)
     output = look(messages)

@@ -152,11 +152,13 @@ def test_parquet_that_is_cut_off_is_damaged(crawl, folder, cut):
 
 
 def test_parquet_of_something_else_is_named(folder):
-    (folder / "a.parquet").write_bytes(as_parquet([{"text": "a"}]))
-    for warc_folder in (folder, None):
-        (damaged,) = read(folder / "a.parquet", warc_folder)
-        assert isinstance(damaged, Damaged)
-        assert "without the columns url and warc_filename" in damaged.detail
+    without_offset = {"url": "http://x.test/", "warc_filename": WARC}
+    for row in ({"text": "a"}, without_offset):
+        (folder / "a.parquet").write_bytes(as_parquet([row]))
+        for warc_folder in (folder, None):
+            (damaged,) = read(folder / "a.parquet", warc_folder)
+            assert isinstance(damaged, Damaged)
+            assert "without the columns url, warc_filename and warc_record_offset" in damaged.detail
 
 
 def test_a_line_that_is_no_row_costs_only_itself(crawl, folder):

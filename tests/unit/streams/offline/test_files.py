@@ -125,6 +125,18 @@ def test_a_complete_run_is_not_done_again(tmp_path: Path, crawl: Path, name: str
     assert rows(tmp_path / "out", name) == before
 
 
+def test_damage_is_told_again_however_often_a_run_is_gone_on_with(tmp_path: Path, crawl: Path) -> None:
+    whole = (crawl / "b.warc.gz").read_bytes()
+    (crawl / "b.warc.gz").write_bytes(whole[: len(whole) // 2])
+    command = ("--output", tmp_path / "out", "--resume", crawl)
+    first = clean(*command)
+    assert (first.exit_code, "pages may be lost" in first.stderr) == (1, True)
+    for _ in range(2):
+        again = clean(*command)
+        lost = "dehusk: pages may be lost: 1 damaged file in the runs before: see `error` of the rows\n"
+        assert (again.exit_code, again.stderr.endswith(lost)) == (1, True)
+
+
 def test_the_statistics_of_two_passes_are_those_of_the_whole_input(tmp_path: Path) -> None:
     file, out = tmp_path / "crawl.jsonl", tmp_path / "out"
     page = f"<title>T</title><p>{PROSE}<p>"

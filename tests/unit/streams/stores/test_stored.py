@@ -1,10 +1,13 @@
 import pickle
 import random
+import time
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.stores import stored
 from dehusk.streams.stores.errors import StoreError
 from dehusk.streams.stores.stored import StoredPath, stored_path
 from tests.web_server import web_server
@@ -96,6 +99,30 @@ def test_paths_are_told_from_urls_of_stores(path):
 def test_urls_of_other_schemes_are_refused(url):
     with pytest.raises(ConfigurationError, match="URLs begin with s3://"):
         stored_path(url)
+
+
+def test_a_user_is_told_of_a_store_that_does_not_answer_at_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "_SILENT_SECONDS", 0.01)
+    with stored.told_of_waiting(StoredPath("https://me:secret@h/k")):
+        until = time.monotonic() + 30
+        while not caplog.messages:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    (said,) = caplog.messages
+    assert said == "https://h/k is not there yet: its store is asked again for 60 s in all"
+
+
+def test_a_user_is_not_told_of_one_that_answers(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "_SILENT_SECONDS", 0.2)
+    for path in (Path("a"), StoredPath("https://h/k")):
+        with stored.told_of_waiting(path):
+            pass
+    time.sleep(0.3)
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(
