@@ -183,6 +183,8 @@ async def test_documents_by_a_schema_need_the_registry_that_has_it(kafka, topics
     ended = await read(kafka, topics.output, tmp_path)
     said = "the value needs schema ids/7: give --schema-registry\n"
     assert (ended.returncode, ended.stderr.endswith(said)) == (1, True)
+    ended = await read(kafka, topics.output, tmp_path, "--resume", "--schema-registry", "http://127.0.0.1:1")
+    assert (ended.returncode, "is unavailable" in ended.stderr) == (1, True)
     with web_server() as registry:
         ended = await read(kafka, topics.output, tmp_path, "--resume", "--schema-registry", registry.url)
     (error,) = [row["error"] for row in rows(tmp_path, "parquet") if row["error"]]

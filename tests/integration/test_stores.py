@@ -222,7 +222,7 @@ def test_memory_does_not_grow_with_an_object(server):
 
 def test_a_store_that_is_away_is_asked_for_so_long_only(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    with pytest.raises(UnavailableError, match=r"s3://away at .* does not give s3://away/a: Connection refused"):
+    with pytest.raises(UnavailableError, match=r"s3://away at .* does not give .*: Connection refused"):
         read("s3://away/a", access=Access(0.5))
 
 
