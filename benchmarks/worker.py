@@ -30,12 +30,12 @@ the head of a frame has waited for it, too: its few bytes take no time."""
 _OWN = (
     ("monitoring", r"aiohttp/|worker/monitoring/|prometheus_client/"),
     ("pickling of jobs and answers", r"pickled\.py|to_parts|ForkingPickler"),
+    ("labeling", r"inference/labelers/|steps/labeling|onnxruntime"),
     (
         "pipes to page processes, their threads",
         r"streams/preparation/(pool|process|channel)|concurrent/futures/",
     ),
     ("Redis, statistics of sites", r"redis/|streams/sites/|_observe|site_signal"),
-    ("labeling", r"inference/labelers/|steps/labeling|onnxruntime"),
     ("Kafka, writing", r"aiokafka/producer/|steps/(delivery|transactions)|kafka/producer|input/membership"),
     ("Kafka, reading and acknowledging", r"aiokafka/|faust/|mode/|worker/input/"),
     ("flow of batches", r"dehusk/"),
