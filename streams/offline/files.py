@@ -42,7 +42,8 @@ class CleanedFiles:
     def __post_init__(self) -> None:
         """Begin where the folder ends."""
         if (end := self.folder.end) is not None:
-            self._place, self.damaged = Place(end["file"], end["item"], end["name"]), end["damaged"]
+            self._place = Place(end["file"], end["item"], end["name"])
+            self.damaged = end.get("damaged", 0)
         self.folder.start(self._position)
 
     @property

@@ -8,12 +8,14 @@ from urllib.parse import unquote
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.stores.errors import NoBucketError, NotStoredError, StoreAwayError, StoreError
-from dehusk.streams.stores.stored import Access, InputPath, StoredPath
+from dehusk.streams.stores.stored import Access, InputPath, StoredPath, told_of_waiting
 
 MESSAGE_SECONDS = 2.0
 """Time for which a store is asked again for what a message names; then the message waits."""
 _AWAY_SECONDS = 5.0
 """Time for which a store that did not answer is not asked, as each message would find out the same."""
+_NOTHING = ".dehusk"
+"""Name of an object that there is not, which tells whether there is its bucket."""
 _MOST_OFFSET = 1 << 62
 _FILE = re.compile(r"file://(?:localhost)?(?=/)", re.IGNORECASE)
 
@@ -47,18 +49,21 @@ class Root:
         return str(self.place)
 
     def require(self) -> None:
-        """Check that the bucket of a root in a store exists, if the store answers.
+        """Check that the bucket of a root in a store exists.
 
         Raises:
             ConfigurationError: it does not.
+            StoreAwayError: the store does not answer.
         """
-        if isinstance(self.place, StoredPath):
-            try:
-                self.place.fetch(0, 1)
-            except NoBucketError as error:
-                raise ConfigurationError(str(error)) from error
-            except (StoreError, StoreAwayError):  # what is asked for then says what is wrong
-                pass
+        if not isinstance(self.place, StoredPath):
+            return
+        try:
+            with told_of_waiting(self.place):
+                StoredPath(f"{self.place.url}{_NOTHING}", self.place.access).fetch(0, 1)
+        except NoBucketError as error:
+            raise ConfigurationError(str(error)) from error
+        except StoreError:  # there is no such object, or it may not be read
+            pass
 
     def below(self, reference: str) -> str | None:
         """Return the name below this root of an absolute path or URL; None if that lies elsewhere."""

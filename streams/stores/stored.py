@@ -208,7 +208,7 @@ def told_of_waiting(path: InputPath) -> Iterator[None]:
     if not isinstance(path, StoredPath):
         yield
         return
-    words = "%s is not there yet: its store is asked again for %.0f s in all"
+    words = "waiting for %s: its store is asked again for %.0f s at most"
     timer = Timer(_SILENT_SECONDS, _log.warning, (words, path, path.access.patience))
     timer.daemon = True
     timer.start()

@@ -111,7 +111,7 @@ def test_a_user_is_told_of_a_store_that_does_not_answer_at_once(
             assert time.monotonic() < until
             time.sleep(0.01)
     (said,) = caplog.messages
-    assert said == "https://h/k is not there yet: its store is asked again for 60 s in all"
+    assert said == "waiting for https://h/k: its store is asked again for 60 s at most"
 
 
 def test_a_user_is_not_told_of_one_that_answers(
