@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 from functools import partial
+from multiprocessing import forkserver
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -256,11 +257,15 @@ async def prepare(messages, limits=None, **settings):
     """Their outcomes, as processes of pages make them, within their limits."""
     limits = limits or PageLimits(16 * MIB)
     source = partial(open_source, settings.pop("source"), SourceSettings(limits.max_bytes, **settings))
-    async with open_pool(partial(open_steps, source, limits.max_blocks, Writing()), 1, limits) as pool:
-        answers = await pool.prepare(messages)
-        while len(answers) < len(messages):
-            answers.append(await pool.prepare_alone(messages[len(answers)]))
-        return answers
+    forkserver._forkserver._stop()  # one of an earlier test has another environment
+    try:
+        async with open_pool(partial(open_steps, source, limits.max_blocks, Writing()), 1, limits) as pool:
+            answers = await pool.prepare(messages)
+            while len(answers) < len(messages):
+                answers.append(await pool.prepare_alone(messages[len(answers)]))
+            return answers
+    finally:
+        forkserver._forkserver._stop()
 
 
 def message(value):
