@@ -97,7 +97,8 @@ def train_command(directory: Path, config: Path) -> None:
     type=click.Choice(get_args(LeftOut)),
     default="site",
     show_default=True,
-    help="Pages that a model which scores a page never saw: those of its site, or of its collection.",
+    help="Pages that a model which scores a page never saw: those of its site, or of its collection. The "
+    "latter trains four networks for each collection.",
 )
 @click.option(
     "--ablate",

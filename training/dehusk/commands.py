@@ -23,8 +23,6 @@ from dehusk.training.dehusk.evaluation import (
 )
 from dehusk.training.dehusk.examples import (
     DehuskPage,
-    by_collection,
-    by_site,
     learned_from,
     prepare_pages,
     prepared_pages,
@@ -87,12 +85,11 @@ def cross_validate(
     columns: dict[str, list[PageScores]] = {}
     kinds: list[Mapping[str, ToldKind]] = []
     scripts: dict[str, list[tuple[PageScores, PageScores]]] = {}
-    part_of = by_site(settings.trainer.folds) if leave_out == "site" else by_collection
     for group in (None, *dict.fromkeys(INPUT_GROUPS)) if ablate else (None,):
         for seed in seeds:
             is_kept = group is None and seed == settings.trainer.seed  # `train` leaves such networks
             training = Training(settings, seed, group, directory if is_kept else None)
-            scores = cross_validated(pages, training, part_of)
+            scores = cross_validated(pages, training, leave_out)
             if group is None:
                 kinds.append(scores.kinds)
                 columns.setdefault("published gold", []).append(scores.published)

@@ -4,16 +4,24 @@ In cross-validation, every page is scored by a model that never saw its site, or
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from dehusk.schemas.pages import EncodedPage, StructureTensors
 from dehusk.training.arrays import Floats
-from dehusk.training.dehusk.config import DehuskConfig
+from dehusk.training.dehusk.config import DehuskConfig, LeftOut
 from dehusk.training.dehusk.evaluation import ToldKind, page_score, told_kinds
-from dehusk.training.dehusk.examples import DehuskPage, Example, PartOf, by_site, learned_from, parts_of
+from dehusk.training.dehusk.examples import (
+    DehuskPage,
+    Example,
+    PartOf,
+    by_collection,
+    by_site,
+    learned_from,
+    parts_of,
+)
 from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
 from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
 from dehusk.training.runs import Report, report
@@ -98,17 +106,34 @@ class Training:
         answers = held_out_answers(examples, by_site(self.config.trainer.folds), held_out)
         return self._with_second_pass(first, examples, answers)
 
-    def held_out_models(
-        self, pages: Iterable[DehuskPage], part_of: PartOf
-    ) -> Iterator[tuple[Hashable, DehuskModel]]:
-        """Train, for each part of the pages, the model that learned from the others."""
-        examples = self.examples(pages)
+    def models_by_site(self, pages: Iterable[DehuskPage]) -> Iterator[tuple[Hashable, DehuskModel]]:
+        """Train, for each part of the sites, a model from the others.
+
+        Its second pass saw neither the part nor answers to it. Of the first passes whose answers it learned
+        from, some did see the part, as is usual where stacked models are validated.
+        """
+        examples, part_of = self.examples(pages), by_site(self.config.trainer.folds)
         held_out = self.first_passes(examples, part_of)
         answers = held_out_answers(examples, part_of, held_out)
         for part, first in held_out.items():
             learned = [place for place, each in enumerate(examples) if part_of(each) != part]
             of_learned = [examples[place] for place in learned], [answers[place] for place in learned]
             yield part, self._with_second_pass(first, *of_learned)
+
+    def models_by_collection(self, pages: Iterable[DehuskPage]) -> Iterator[tuple[Hashable, DehuskModel]]:
+        """Train, for each collection, the model over all pages of the others, as it would be published.
+
+        Its second pass learns from answers out of fold by site. From answers to whole collections that a
+        first pass did not see, it would learn to trust it too little.
+        """
+        examples = self.examples(pages)
+        for part in parts_of(examples, by_collection):
+            folder = self.checkpoints / f"without-{part}" if self.checkpoints else None
+            if folder is not None:
+                folder.mkdir(exist_ok=True)
+            self.report(f"without {part}")
+            learned = [each for each in examples if by_collection(each) != part]
+            yield part, replace(self, checkpoints=folder).model(learned)
 
     def _with_second_pass(
         self, first: FirstPass, examples: Sequence[Example], answers: Sequence[FirstAnswer]
@@ -157,14 +182,14 @@ class Scores:
                 scores[page.id] = page_score(page, encoded, model(encoded.structure), page.best_gold)
 
 
-def cross_validated(pages: Sequence[DehuskPage], training: Training, part_of: PartOf) -> Scores:
-    """Score all pages with gold.
-
-    The second pass that scores a page saw neither its part nor answers to it. Of the first passes whose
-    answers it learned from, some did see the page, as is usual where stacked models are validated.
-    """
+def cross_validated(pages: Sequence[DehuskPage], training: Training, leave_out: LeftOut) -> Scores:
+    """Score all pages with gold, each by a model that never saw its site, or its collection."""
     scores = Scores()
-    for part, model in training.held_out_models(pages, part_of):
+    if leave_out == "site":
+        part_of, models = by_site(training.config.trainer.folds), training.models_by_site(pages)
+    else:
+        part_of, models = by_collection, training.models_by_collection(pages)
+    for part, model in models:
         for page in pages:
             if part_of(page) == part and page.has_gold:
                 scores.add(page, model)

@@ -9,7 +9,7 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig
-from dehusk.training.dehusk.examples import by_site, name_of_part, prepared_pages
+from dehusk.training.dehusk.examples import name_of_part, prepared_pages
 from dehusk.training.dehusk.model import Training
 from dehusk.training.runs import Preparation, report, report_broken, written_whole
 from dehusk.training.site_signal import evaluation
@@ -75,10 +75,9 @@ def _sites(directory: Path) -> dict[str, list[SitePage]]:
 
 def _by_held_out(directory: Path, config: DehuskConfig) -> Answer:
     """Return the answers of a run's models, for each page of the one that never saw its site."""
-    folds = config.trainer.folds
     training = Training(config, config.trainer.seed, checkpoints=directory)
-    models = dict(training.held_out_models(prepared_pages(directory), by_site(folds)))
-    return lambda page, site: models[name_of_part(site, folds)].answer(page)
+    models = dict(training.models_by_site(prepared_pages(directory)))
+    return lambda page, site: models[name_of_part(site, config.trainer.folds)].answer(page)
 
 
 def _by_published(model: ModelVersion, repository: Path) -> Answer:
