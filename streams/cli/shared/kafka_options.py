@@ -286,7 +286,7 @@ membership_options = with_options(
         "--control-topic",
         help="The topic that says which versions of the model label which part of the crawl. `dehusk model` "
         "writes to it, by default to dehusk-control, which `dehusk up` creates. None by default: then the "
-        "newest labels, or the one of --model-version.",
+        "trusted version labels, or the one of --model-version.",
     ),
     group_option("The consumer group; a new name reads the topic from its beginning."),
     enum_option(

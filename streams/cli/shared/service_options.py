@@ -151,8 +151,9 @@ model_options = with_options(
         "--model-version",
         metavar="NUMBER",
         default=TritonSettings().version,
-        help="Stay with this version; by default the newest that version_policy in the model's config.pbtxt "
-        "lets be served, and with Triton that may be swapped meanwhile.",
+        help="Stay with this version; by default the trusted one: trusted_version in the model's "
+        "config.pbtxt, or else the newest that its version_policy serves. With Triton that may be swapped "
+        "meanwhile.",
     ),
 )
 """Options of a model: `model` and `model_version`."""
