@@ -101,6 +101,8 @@ def _require(path: InputPath) -> None:
                 return
     except StoreError as error:
         raise ConfigurationError(str(error)) from error
+    except OSError as error:  # a folder on the way to it is closed
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
     raise ConfigurationError(f"there is no file or directory {path}")
 
 
@@ -154,10 +156,10 @@ class _LineReader(Generic[Item]):
     ) -> Iterator[Item | Broken]:
         """Yield what `read` yields of a file, given its stream and its name."""
         name = _name(file)
-        if not file.is_file():
-            yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
-            return
         try:
+            if not file.is_file():
+                yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
+                return
             with file.open() if isinstance(file, StoredPath) else file.open("rb") as raw:
                 self._file_size = _size_of(raw)
                 yield from self.read_whole(raw, name, read)

@@ -80,15 +80,17 @@ def _stored_version(repository: Path, model: str, version: str) -> StoredVersion
         signature = header_of(file).properties.get(SIGNATURE_KEY, "none").partition(";")[0]
     except FaultError as error:
         problem = str(error)
-    with file.open("rb") as opened:
-        sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+    size, sha256 = 0, ""
+    try:
+        with file.open("rb") as opened:
+            size, sha256 = file.stat().st_size, hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        problem = problem or f"{file}: {error.strerror}"
     try:
         is_served, is_trusted = version in served(repository, model), version == trusted(repository, model)
     except ConfigurationError as error:
         is_served, is_trusted, problem = False, False, problem or str(error)
-    return StoredVersion(
-        model, version, file.stat().st_size, sha256, signature, problem, is_served, is_trusted
-    )
+    return StoredVersion(model, version, size, sha256, signature, problem, is_served, is_trusted)
 
 
 def card_of(version: Path) -> str:

@@ -5,6 +5,7 @@ import pickle
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dehusk.schemas.outcomes import Damaged
@@ -100,7 +101,15 @@ def describe_input(paths: Sequence[InputPath]) -> str:
         if isinstance(file, StoredPath):
             name, bytes_of_file = file.url, file.measure()
         else:
-            name, bytes_of_file = str(file.absolute()), file.stat().st_size if file.is_file() else 0
+            name, bytes_of_file = str(file.absolute()), _size_of(file)
         digest.update(repr((name, bytes_of_file)).encode(errors="surrogateescape"))
         count, size = count + 1, size + bytes_of_file
     return f"{pluralize(count, 'file')} of {size:,} bytes, {digest.hexdigest()}"
+
+
+def _size_of(file: Path) -> int:
+    """Return the bytes of a regular file; 0 of what is none, or cannot be reached."""
+    try:
+        return file.stat().st_size if file.is_file() else 0
+    except OSError:
+        return 0

@@ -41,8 +41,8 @@ class _Failure:
 
     error: PageError | RefusedSchemaError
     until: float
-    refused_since: float
-    """Monotonic time since which it has been refused, without an answer in between."""
+    refused_since: float | None = None
+    """Monotonic time since which it has been refused, without an answer in between; None if it is unknown."""
 
 
 class _Reference(msgspec.Struct):
@@ -176,10 +176,10 @@ class SchemaRegistry:
         try:
             schema = self._read(self._get(f"/schemas/{reference}", reference), reference)
         except PageError as error:
-            self._remember(reference, _Failure(error, now + _UNKNOWN_SECONDS, now))
+            self._remember(reference, _Failure(error, now + _UNKNOWN_SECONDS))
             raise
         except RefusedSchemaError as error:
-            since = failure.refused_since if failure else now
+            since = now if failure is None or failure.refused_since is None else failure.refused_since
             refusal = self._refusal(error, now - since)
             self._remember(reference, _Failure(refusal, time.monotonic() + _UNAVAILABLE_SECONDS, since))
             raise refusal from error

@@ -1,14 +1,15 @@
 """Objects on web servers, in ranges (RFC 9110, section 14), and on HDFS by its REST interface, WebHDFS."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Any, Protocol, cast
+from http.client import HTTPException, HTTPMessage, InvalidURL
+from typing import IO, Protocol, TypeVar, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import msgspec
 
 from dehusk.streams.settings import MIB
 from dehusk.streams.stores.errors import DeniedError, NotStoredError, StoreAwayError, StoreError, shown
@@ -95,6 +96,8 @@ class WebServer:
                 failure: Exception = error
             except StoreError:
                 raise
+            except (InvalidURL, UnicodeError) as error:
+                raise StoreError(f"{shown(url)} has no host that can be asked: {error}") from error
             except (OSError, HTTPException) as error:
                 failure = error
             if time.monotonic() + pause > until:
@@ -159,6 +162,34 @@ class _Redirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+class _Status(msgspec.Struct, frozen=True):
+    """Status of a file or folder of HDFS."""
+
+    name: str = msgspec.field(name="pathSuffix")
+    kind: str = msgspec.field(name="type")
+    length: int
+    modification_time: int = msgspec.field(name="modificationTime")
+
+
+class _One(msgspec.Struct, frozen=True):
+    """Answer to GETFILESTATUS."""
+
+    status: _Status = msgspec.field(name="FileStatus")
+
+
+class _Statuses(msgspec.Struct, frozen=True):
+    of_each: list[_Status] = msgspec.field(name="FileStatus")
+
+
+class _List(msgspec.Struct, frozen=True):
+    """Answer to LISTSTATUS."""
+
+    statuses: _Statuses = msgspec.field(name="FileStatuses")
+
+
+_Named = TypeVar("_Named", _One, _List)
+
+
 class WebHdfs(WebServer):
     """HDFS: the name node gives sizes and lists, and sends requests for bytes on to data nodes."""
 
@@ -172,32 +203,42 @@ class WebHdfs(WebServer):
 
     def fetch(self, key: str, begin: int, end: int) -> Piece:
         """Return a part of a file, as that of an object."""
-        status = self._status(key)["FileStatus"]
-        size = status["length"]
+        status = self._status(key)
+        size = status.length
         if begin >= max(size, 1):
             raise StoreError(f"{self.url}/{key} ends before the bytes that are asked for")
         expected = min(end, size) - begin
 
         def read(answer: Answer) -> Piece:
-            return Piece(_read_all(answer, expected), size, str(status["modificationTime"]))
+            return Piece(_read_all(answer, expected), size, str(status.modification_time))
 
         return self._ask(self._address(key, f"OPEN&offset={begin}&length={max(expected, 1)}"), {}, read)
 
     def list(self, folder: str) -> Iterator[tuple[str, int]]:
         """Yield key and size of each file below a folder, in the order of their names."""
-        statuses = self._status(folder, "LISTSTATUS")["FileStatuses"]["FileStatus"]
-        for status in sorted(statuses, key=lambda each: each["pathSuffix"]):
-            key = f"{folder}/{status['pathSuffix']}".strip("/")
-            if status["type"] == "DIRECTORY":
+        statuses = self._answered(folder, "LISTSTATUS", _List).statuses.of_each
+        for status in sorted(statuses, key=lambda each: each.name):
+            key = f"{folder}/{status.name}".strip("/")
+            if status.kind == "DIRECTORY":
                 yield from self.list(key)
             else:
-                yield key, status["length"]
+                yield key, status.length
 
-    def _status(self, key: str, operation: str = "GETFILESTATUS") -> dict[str, Any]:
+    def _status(self, key: str) -> "_Status":
+        return self._answered(key, "GETFILESTATUS", _One).status
+
+    def _answered(self, key: str, operation: str, kind: type[_Named]) -> _Named:
         answered = self._ask(
             self._address(key, operation), {}, lambda answer: Piece(answer.read(_MOST_LISTED), 0, "")
         )
-        return cast("dict[str, Any]", json.loads(answered.data))
+        if len(answered.data) == _MOST_LISTED:
+            raise StoreError(
+                f"{self.url}/{key} has too many files: its list is over {_MOST_LISTED // MIB} MiB"
+            )
+        try:
+            return msgspec.json.decode(answered.data, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise StoreError(f"{shown(self.url)} does not answer as WebHDFS does: {error}") from error
 
     def _address(self, key: str, operation: str) -> str:
         return f"{self._base}{quote(key)}?op={operation}{self._user}"

@@ -13,6 +13,7 @@ from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import CONFIG_FILE, served
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Limits, Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.cli.model.observation_views import (
@@ -324,7 +325,7 @@ def _golden_pages(version: Path) -> list[str]:
     try:
         golden = parse_golden(read_plain(version / GOLDEN_FILE, MAX_TEXT_BYTES))
         return [each.name for each in golden]
-    except ValueError:
+    except (ValueError, ConfigurationError):
         return ["unreadable"]
 
 

@@ -111,6 +111,20 @@ def test_links_that_go_in_circles_or_nowhere_do_no_harm(tmp_path):
     assert "pipe.html is not a regular file" in pipe.detail
 
 
+def test_a_file_that_cannot_be_reached_is_named_and_the_others_are_read(tmp_path):
+    (tmp_path / "a.html").symlink_to("a" * 300)  # the kernel refuses to follow it, as into a closed folder
+    (tmp_path / "b.html").write_text(HTML)
+    unreachable, page = read(tmp_path)
+    assert isinstance(unreachable, Damaged)
+    assert "a.html cannot be read" in unreachable.detail
+    assert page.html == HTML.encode()
+
+
+def test_a_path_that_cannot_be_reached_is_told(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot be read: File name too long"):
+        read(tmp_path / ("a" * 300))
+
+
 def test_a_name_that_is_not_utf_8_is_read(tmp_path):
     (tmp_path / os.fsdecode(b"\xe4.html")).write_text(HTML)
     (tmp_path / os.fsdecode(b"\xe4.jsonl")).write_text("x")

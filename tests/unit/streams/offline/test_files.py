@@ -224,3 +224,13 @@ def test_damage_is_told_and_the_pages_before_it_are_in_a_file(tmp_path: Path, cr
     assert "pages may be lost" in ended.stderr
     errors = [str(row["error"]).partition(":")[0] for row in rows(tmp_path / "out", "parquet")]
     assert errors == ["None", "malformed-message", "not-html", "None", "None", "malformed-message", "None"]
+
+
+def test_a_file_that_cannot_be_reached_is_told_and_the_others_are_in_a_file(
+    tmp_path: Path, crawl: Path
+) -> None:
+    (crawl / "a.html").symlink_to("a" * 300)
+    ended = clean("--output", tmp_path / "out", crawl)
+    assert ended.exit_code == 1
+    assert "a.html cannot be read: " in ended.stderr
+    assert [row["text"] for row in rows(tmp_path / "out", "parquet")].count(PROSE.strip()) == 3

@@ -241,6 +241,16 @@ def test_a_schema_that_is_refused_for_long_while_others_are_answered_belongs_to_
     assert registry.schema("ids/2").avro is not None
 
 
+def test_a_schema_that_was_unknown_long_ago_is_waited_for_when_it_is_refused(server, now):
+    server.holds("/schemas/ids/1", PAGE)
+    registry = SchemaRegistry(f"http://{server.host}")
+    registry.schema("ids/1")
+    assert ask_for(registry, "ids/2", now, 5) == ["PageError"]
+    now[0] += 3_600
+    server.answers["/schemas/ids/2"] = 500, b""
+    assert ask_for(registry, "ids/2", now, 10) == ["RefusedSchemaError"]
+
+
 def test_a_registry_that_refuses_all_is_waited_for(server, now):
     server.holds("/schemas/ids/1", PAGE)
     registry = SchemaRegistry(f"http://{server.host}")

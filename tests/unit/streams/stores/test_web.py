@@ -55,6 +55,12 @@ def test_an_object_that_is_cut_off_again_and_again_is_not_taken_for_whole(server
         fetch(server, patience=0.3)
 
 
+@pytest.mark.parametrize("url", ["http://a..b", "http://example.org:no"])
+def test_a_host_that_cannot_be_asked_is_told_at_once(url):
+    with pytest.raises(StoreError, match="has no host that can be asked"):
+        WebServer(url, 60).fetch("a", 0, 1)
+
+
 def test_a_server_that_nobody_runs_does_not_answer():
     with pytest.raises(UnavailableError, match="refused"):
         WebServer("http://127.0.0.1:1", 0.3).fetch("a", 0, 1)

@@ -88,3 +88,19 @@ def test_what_is_not_there_is_named(server):
         StoredPath(f"{server.root}nothing").measure()
     with pytest.raises(StoreError, match="ends before the bytes"):
         StoredPath(f"{server.root}crawl/b ä.html").open(100)
+
+
+@pytest.mark.parametrize("answer", ["<html>no name node", '{"FileStatus": {"length": "many"}}', "[]"])
+def test_a_server_that_is_no_name_node_is_named(server, monkeypatch, answer):
+    monkeypatch.setattr(NameNode, "answer", lambda node, *_: write_answer(node, answer.encode()))
+    with pytest.raises(StoreError, match="does not answer as WebHDFS does"):
+        StoredPath(f"{server.root}crawl/c.html").measure()
+    with pytest.raises(StoreError, match="does not answer as WebHDFS does"):
+        list(StoredPath(f"{server.root}crawl/").files())
+
+
+def write_answer(node, body):
+    node.send_response(200)
+    node.send_header("Content-Length", str(len(body)))
+    node.end_headers()
+    node.wfile.write(body)
