@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from dehusk.schemas.errors import ConfigurationError
 
@@ -42,6 +43,15 @@ def locked(folder: Path, lock: str = LOCK) -> Iterator[None]:
     with (folder / lock).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+
+
+def claim(folder: Path, lock: str = LOCK) -> TextIO:
+    """Lock a new folder until the returned file is closed; nobody finds the lock before it is held."""
+    claiming = folder / "claiming"
+    file = claiming.open("w")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    claiming.rename(folder / lock)
+    return file
 
 
 def is_unlocked(lock: Path) -> bool:

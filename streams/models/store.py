@@ -1,6 +1,5 @@
 """Model repository on disk: versions are added and removed atomically."""
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ from dehusk.inference.labelers.golden import GOLDEN_FILE
 from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import is_version
-from dehusk.streams.folders import LOCK, remove_abandoned, sync_folder, writing
+from dehusk.streams.folders import claim, remove_abandoned, sync_folder, writing
 from dehusk.streams.models.candidate import MAX_MODEL_BYTES, MAX_TEXT_BYTES, Candidate, open_plain
 
 _STAGING = ".staging-"
@@ -35,8 +34,8 @@ def staging(folder: Path) -> Iterator[Path]:
         remove_abandoned(folder, f"{_STAGING}*")
         place = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
         place.chmod(0o755)
-    with (place / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock = claim(place)
+    with lock:
         try:
             yield place
         finally:

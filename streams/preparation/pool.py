@@ -4,7 +4,6 @@ Their temporary folder is locked while they live, so that the next pool can remo
 """
 
 import asyncio
-import fcntl
 import math
 import os
 import tempfile
@@ -18,14 +17,14 @@ from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
-from typing import TypeVar, cast
+from typing import TextIO, TypeVar, cast
 
 from dehusk.inference.document.language import load_model
 from dehusk.inference.sites import SiteKey, open_naming
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Message
 from dehusk.schemas.pickled import PickledByFields
-from dehusk.streams.folders import remove_abandoned
+from dehusk.streams.folders import claim, remove_abandoned
 from dehusk.streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, Preparer, Writing, WrittenDocument
 from dehusk.streams.settings import MIB, PageLimits
@@ -206,12 +205,10 @@ def _size(task: Task) -> int:
 
 
 @cache
-def claim_folder() -> None:
+def claim_folder() -> TextIO:
     """Remove the temporary folders of killed processes, and lock this process's own while it lives."""
     remove_abandoned(Path(tempfile.gettempdir()), "pymp-*", _LOCK)
-    own = Path(get_temp_dir(), "claiming")
-    fcntl.flock(os.open(own, os.O_CREAT | os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)  # open until the end
-    own.rename(own.with_name(_LOCK))  # so nobody finds it without its lock
+    return claim(Path(get_temp_dir()), _LOCK)  # open until the end, as the cache keeps it
 
 
 os.register_at_fork(after_in_child=claim_folder.cache_clear)  # a forked process has a folder of its own

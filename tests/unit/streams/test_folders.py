@@ -1,0 +1,38 @@
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from dehusk.streams.folders import LOCK, claim, is_unlocked, locked, remove_abandoned
+
+
+def test_a_claimed_folder_stays_until_it_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    with claim(tmp_path / "new"):
+        assert not is_unlocked(tmp_path / "new" / LOCK)
+        remove_abandoned(tmp_path, "new")
+        assert (tmp_path / "new").is_dir()
+        with pytest.raises(BlockingIOError), locked(tmp_path / "new"):
+            pass
+    remove_abandoned(tmp_path, "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_no_folder_is_removed_while_it_is_being_claimed(tmp_path: Path) -> None:
+    ended = Event()
+
+    def remove_all() -> None:
+        while not ended.is_set():
+            remove_abandoned(tmp_path, "*")
+
+    remover = Thread(target=remove_all)
+    remover.start()
+    try:
+        for number in range(500):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            with claim(folder):
+                assert folder.is_dir()
+    finally:
+        ended.set()
+        remover.join()
