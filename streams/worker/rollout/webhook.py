@@ -36,7 +36,7 @@ class Webhook:
     def __init__(self, url: str) -> None:
         self._url = url
         parts = urlsplit(url)
-        self.host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+        self.host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self._waiting: asyncio.Queue[Event] = asyncio.Queue(_MAX_WAITING)
 
     def send(self, event: Event) -> None:

@@ -107,6 +107,11 @@ async def test_a_server_that_is_away_is_logged_without_a_secret(
     assert "secret" not in caplog.text
 
 
+def test_a_host_is_named_as_it_is_given_without_a_secret() -> None:
+    assert Webhook("https://ada:secret@[2001:db8::1]:8443/secret").host == "https://[2001:db8::1]:8443"
+    assert Webhook("http://alerts.example/secret").host == "http://alerts.example"
+
+
 async def test_events_that_wait_are_bounded(receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
     await sent(receiver.url, *(25 * [EVENT]))
     assert len(receiver.got) == 20
