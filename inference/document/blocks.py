@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from dehusk.schemas.markup import Embedded, Mark
 
+LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
+FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+LITERAL = frozenset({Mark.CODE, *FORMULAS})
+"""Marks that hold no others, and in whose text nothing is typeset."""
 _MERGED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.CODE, Mark.STRUCK})
-_LITERAL = frozenset({Mark.CODE, Mark.FORMULA, Mark.DISPLAYED_FORMULA})
-"""Marks that hold no others."""
 _SIGNS = {Mark.RAISED: "^", Mark.LOWERED: "_"}
 
 
@@ -212,7 +214,7 @@ def nest(marks: list[Span]) -> list[Span]:
         while path and (path[-1].end <= mark.start or mark.end > path[-1].end):
             path.pop()
         above = path[-1] if path else None
-        if above is not None and above.kind in _LITERAL:
+        if above is not None and above.kind in LITERAL:
             if mark.kind == Mark.LINK and (mark.start, mark.end) == (above.start, above.end):
                 path.append(_swap(above, mark))
             continue

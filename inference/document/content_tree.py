@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.document.blocks import Image, Line, Rule, Span, nest
+from dehusk.inference.document.blocks import FORMULAS, LINKS, LITERAL, Image, Line, Rule, Span, nest
 from dehusk.inference.footnotes import fragment_of, label_of
 from dehusk.inference.tex import Formula, find_formulas, unwrapped
 from dehusk.schemas.markup import Container, Embedded, Mark, Markup
@@ -88,10 +88,6 @@ def _is_safe(address: str) -> bool:
     return scheme in _SCHEMES or (scheme in _WITH_HOST and bool(host))
 
 
-_LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
-_FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
-_LITERAL = frozenset({Mark.CODE, *_FORMULAS})
-"""Marks in whose text nothing is typeset."""
 _SPACE_BEFORE, _SPACE_AFTER = 1, 2
 MAX_DEPTH = 60
 """Limit of nested containers; deeper ones are left out, but not their text."""
@@ -284,13 +280,13 @@ class _Reader:
 
     def _span(self, start: int, end: int, kind: int, string: int, text: str) -> Span | None:
         """Return a mark; None for a link that no reader may follow."""
-        if kind in _LINKS:
+        if kind in LINKS:
             target = self._markup.strings[string]
             address = self._addresses.of_link(target) if self._rendering.links else None
             if kind == Mark.REFERENCE:
                 return Span(start, end, kind, address or "", self._labels.get(fragment_of(target), ""))
             return None if address is None else Span(start, end, kind, address)
-        if kind in _FORMULAS:
+        if kind in FORMULAS:
             tex = text[start:end] if string < 0 else self._markup.strings[string]
             return Span(start, end, kind, meaning=unwrapped(tex))
         return Span(start, end, kind)
@@ -346,7 +342,7 @@ class _Reader:
 
 def _with_formulas(marks: list[Span], found: list[Formula]) -> list[Span]:
     """Return marks with the formulas that are in no literal text, in place of marks that part them."""
-    literal = [each for each in marks if each.kind in _LITERAL]
+    literal = [each for each in marks if each.kind in LITERAL]
     ends = [*accumulate((each.end for each in literal), max)]
     formulas = [each for each in found if not _meets(literal, ends, each)]
     first_ends = [each.end for each in formulas]

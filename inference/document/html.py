@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from dehusk.inference.document.blocks import (
+    LINKS,
     Block,
     Cell,
     Code,
@@ -51,7 +52,6 @@ _MARKS = {
     Mark.LOWERED: "sub",
     Mark.STRUCK: "del",
 }
-_LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
 _FORMULAS = (("\\(", "\\)"), ("\\[", "\\]"))
 """Marks of formulas in a line, and of displayed ones."""
 _LINES = (Container.ITEM, Container.TERM, Container.DESCRIPTION, Container.FIGURE_CAPTION)
@@ -185,7 +185,7 @@ def _span(line: Line, span: Span, images: list[Image]) -> str:
     start = start_of(line.text, span)
     begin_at(span.children, start)
     inner = _spans(line, span.children, start, span.end, images)
-    if span.kind in _LINKS:
+    if span.kind in LINKS:
         return f'<a href="{escape(span.address)}">{inner}</a>' if span.address else inner
     name = _MARKS[Mark(span.kind)]
     return f"<{name}>{inner}</{name}>"

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from unicodedata import category
 
-from dehusk.inference.document.blocks import Image, Line, Span, begin_at, start_of
+from dehusk.inference.document.blocks import FORMULAS, LINKS, Image, Line, Span, begin_at, start_of
 from dehusk.schemas.markup import Embedded, Mark
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
@@ -37,16 +37,14 @@ _BACKTICKS = re.compile("`+")
 _MAYBE_ESCAPED = re.compile(r"[\\`~*_\[\]<&$|!]")
 _EMPHASIS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRUCK: "~~"}
 _SHIFTED = {Mark.RAISED: "sup", Mark.LOWERED: "sub"}
-_FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
-_LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
 _FIRSTS = {
-    **dict.fromkeys(_LINKS, "["),
-    **dict.fromkeys(_FORMULAS, "$"),
+    **dict.fromkeys(LINKS, "["),
+    **dict.fromkeys(FORMULAS, "$"),
     **dict.fromkeys(_SHIFTED, "<"),
     Mark.CODE: "`",
     Mark.STRUCK: "~",
 }
-_LASTS = {**_FIRSTS, **dict.fromkeys(_LINKS, ")"), **dict.fromkeys(_SHIFTED, ">")}
+_LASTS = {**_FIRSTS, **dict.fromkeys(LINKS, ")"), **dict.fromkeys(_SHIFTED, ">")}
 PLAYERS = {Embedded.VIDEO: "Video", Embedded.AUDIO: "Audio"}
 """Text of a link to a player without a title."""
 
@@ -124,10 +122,10 @@ class _LineWriter:
     def _find_edges(self, spans: Sequence[Span]) -> None:
         for span in spans:
             self._edges |= {span.start, span.end}
-            if span.kind in _LINKS:
+            if span.kind in LINKS:
                 self._link_starts.add(span.start)
                 self._brackets.append((span.start, span.end))
-            is_formula = span.kind in _FORMULAS
+            is_formula = span.kind in FORMULAS
             is_code = span.kind == Mark.CODE and "$" in self._text[span.start : span.end]
             self._has_formula = self._has_formula or is_formula or is_code
             self._find_edges(span.children)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.dated_blocks import Blocks, Hints, may_show_dates
@@ -14,6 +13,7 @@ from dehusk.inference.metadata.json_ld import Item, is_of_type, values
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import agreed
 from dehusk.inference.metadata.visible_dates import find_dates
+from dehusk.inference.sites import host_of
 
 _PUBLISHED_CLASS = re.compile(r"publish|entry-date|post-date|pubdate|date-created|posted")
 _MODIFIED_CLASS = re.compile(r"updated|modified|edited")
@@ -56,16 +56,9 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
 def _day_order(tag: str, url: str) -> DayOrder | None:
     """Return the order of day and month in a language, in the country that an address tells."""
     if tag in _MONTH_FIRST:
-        host = _host(url)
+        host = host_of(url)
         return DayOrder.DAY_FIRST if _DAY_FIRST_HOST.search(host) else DayOrder.MONTH_FIRST
     return DayOrder.DAY_FIRST if tag else None
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _published(page: Sources, hints: Hints) -> date | datetime | None:

@@ -105,18 +105,7 @@ def select(
     """
     lengths = words.astype(np.uint32, copy=False)
     is_comment = likely_comments(probabilities, comments, lengths, alike)
-    return choose_content(probabilities, lengths, repeat, is_comment)
-
-
-def choose_content(
-    probabilities: Probabilities,
-    words: npt.NDArray[np.uint32],
-    repeat: npt.NDArray[np.int32],
-    is_comment: Bools,
-    favor: Favor = Favor.BALANCE,
-) -> Bools:
-    """Return True for content, as in `select`, given the user comments; all of shape [T]."""
-    weights, threshold = weigh(probabilities, words, repeat, is_comment, favor)
+    weights, threshold = weigh(probabilities, lengths, repeat, is_comment)
     return is_comment if threshold is None else weights >= threshold
 
 

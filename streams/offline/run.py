@@ -159,19 +159,17 @@ async def clean_lines(
     write_failure: WriteFailure,
     *,
     store: SiteStatisticsStore | None = None,
-    note: Note | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """Yield a line for each page in the order of the input; none for records that are no pages.
 
     `write_failure` writes the line of a page that cannot be cleaned. With a store of site statistics, a page
-    is corrected by the pages before it, and by those that the store counted earlier. `note` takes the samples
-    of text that sites repeat, if the pool makes any.
+    is corrected by the pages before it, and by those that the store counted earlier.
 
     Raises:
         UnavailableError: a labeler or the store does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
-    async with aclosing(clean_pages(pages, pool, labelers, store=store, note=note)) as results:
+    async with aclosing(clean_pages(pages, pool, labelers, store=store)) as results:
         async for page, result in results:
             if is_page(result):
                 yield line_of(page, result, write_failure)
@@ -185,7 +183,10 @@ async def clean_pages(
     store: SiteStatisticsStore | None = None,
     note: Note | None = None,
 ) -> AsyncGenerator[tuple[Input, Result], None]:
-    """Yield each page and its result, as `clean_lines` does; also those of records that are no pages."""
+    """Yield each page and its result, as `clean_lines` does; also those of records that are no pages.
+
+    `note` takes the samples of text that sites repeat, if the pool makes any.
+    """
     open_cleaner = partial(PageCleaner, pool, store=store, note=note)
     async with aclosing(_batches(pages, labelers, open_cleaner, _clean)) as batches:
         async for results in batches:

@@ -4,10 +4,10 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import msgpack  # type: ignore[import-untyped]
 
+from dehusk.inference.sites import host_of
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
@@ -120,7 +120,7 @@ class Frontera(CrawlerFormat):
 
     def encode(self, page: RawPage) -> Record:
         """Return the message of Frontera 0.8's msgpack codec; the key is the fingerprint of the host."""
-        host = _host(page.url)
+        host = host_of(page.url)
         domain = {b"name": host.encode(), b"fingerprint": _sha1(host)}
         meta = {b"domain": domain, b"encoding": "utf-8", b"fingerprint": _sha1(page.url)}
         headers = {b"Content-Type": [b"text/html; charset=utf-8"]}
@@ -213,13 +213,6 @@ def _as_text(value: object) -> object:
     if isinstance(value, dict):
         return {_as_text(key): _as_text(item) for key, item in value.items()}
     return [_as_text(item) for item in value] if isinstance(value, list) else value
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _sha1(name: str) -> bytes:

@@ -54,7 +54,6 @@ REFERENCES = st.recursive(
     max_leaves=3,
 ) | st.sampled_from(["var(--u)", "var(--v)", "env(no)", "attr(data-x type(*))"])
 SPACE = st.sampled_from(["", " ", "/**/", "\n"])
-ANY_VALUES = st.lists(VALUES | SPACE | ODDITIES | REFERENCES, min_size=1, max_size=4).map("".join)
 DECLARATIONS = st.builds(
     "{}{}:{}{};".format,
     NAMES | ODD_NAMES | CUSTOM_NAMES,

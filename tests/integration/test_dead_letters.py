@@ -31,10 +31,14 @@ async def messages(kafka, topic):
     return [message async for message, _ in read(kafka, topic)]
 
 
-async def fail_all(kafka, raw, dead, reason=BrokenReason.INTERNAL_ERROR):
+async def fail_all(kafka, raw, dead):
     """Do what a worker does whose every page is broken; return the number of pages."""
     letters = [
-        dead_letter(message, Broken(reason, "it broke", "http://x.test/" + str(message.value)), "prepare")
+        dead_letter(
+            message,
+            Broken(BrokenReason.INTERNAL_ERROR, "it broke", "http://x.test/" + str(message.value)),
+            "prepare",
+        )
         for message in await messages(kafka, raw)
     ]
     await write(kafka, dead, *letters)

@@ -1,7 +1,6 @@
 """Sharing of a worker's state and history with the others of its group, on a topic."""
 
 import asyncio
-import logging
 import math
 import secrets
 import socket
@@ -37,7 +36,6 @@ DROPS_SECONDS = 5.0
 """Shortest interval at which a worker shares drops."""
 _MAX_HOST = 100
 _WILDCARD_ADDRESSES = {"0.0.0.0", "::", "[::]"}  # noqa: S104 for comparison
-_log = logging.getLogger(__name__)
 
 
 def name_worker() -> str:

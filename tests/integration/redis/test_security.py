@@ -12,7 +12,6 @@ from tests.authority import Authority
 from tests.integration.redis_cluster import redis_cluster
 
 RIGHTS = "+evalsha +eval +time +hmget +hget +hset +hdel +expire ~dehusk:*"
-CLUSTER_RIGHTS = "+cluster +command +info"
 PASSWORD = "not%2Fto+be:told"
 
 

@@ -30,8 +30,8 @@ def segmented(html: str) -> SegmentedPage:
     return segment(html.encode())
 
 
-def headline_of(html: str, url: str = URL) -> str | None:
-    return find_headline(segmented(html), url)
+def headline_of(html: str) -> str | None:
+    return find_headline(segmented(html), URL)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from dehusk.inference.selection.selection import (
     MIN_PROBABILITY_OF_THREAD,
     MIN_WORDS,
     calibrate,
-    choose_content,
     likely_comments,
     select,
+    weigh,
 )
 from dehusk.schemas.options import Favor
 
@@ -23,6 +23,13 @@ ORDERED = (Favor.PRECISION, Favor.BALANCE, Favor.RECALL)
 def chosen(probabilities, words, repeat=None):
     repeat = [NONE] * len(words) if repeat is None else repeat
     return select(np.array(probabilities, np.float32), np.array(words), np.array(repeat, np.int32)).tolist()
+
+
+def in_favor_of(favor, probabilities, words):
+    """The blocks that are kept where none repeats another or is a comment."""
+    repeat, none = np.full(len(words), NONE, np.int32), np.zeros(len(words), bool)
+    weights, threshold = weigh(probabilities, words, repeat, none, favor)
+    return none if threshold is None else weights >= threshold
 
 
 def expected_f1(probabilities, words, content):
@@ -61,12 +68,7 @@ def test_what_is_expected_with_near_certainty_is_a_little_less_certain():
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 200)), min_size=1, max_size=8))
 def test_more_is_kept_in_favor_of_recall_and_less_in_favor_of_precision(blocks):
     probabilities, words = (np.array(column) for column in zip(*blocks, strict=True))
-    lengths, repeat, none = (
-        words.astype(np.uint32),
-        np.full(len(words), NONE, np.int32),
-        np.zeros(len(words), bool),
-    )
-    few, some, most = (choose_content(probabilities, lengths, repeat, none, favor) for favor in ORDERED)
+    few, some, most = (in_favor_of(each, probabilities, words.astype(np.uint32)) for each in ORDERED)
     assert (few <= some).all()
     assert (some <= most).all()
     assert some.tolist() == chosen(probabilities, words)
@@ -74,9 +76,7 @@ def test_more_is_kept_in_favor_of_recall_and_less_in_favor_of_precision(blocks):
 
 def test_an_unsure_block_is_content_in_favor_of_recall():
     probabilities, words = np.array([0.95, 0.6, 0.3]), np.array([100, 100, 100], np.uint32)
-    repeat, none = np.full(3, NONE, np.int32), np.zeros(3, bool)
-    kept = [choose_content(probabilities, words, repeat, none, favor).sum() for favor in ORDERED]
-    assert kept == [1, 2, 3]
+    assert [in_favor_of(each, probabilities, words).sum() for each in ORDERED] == [1, 2, 3]
 
 
 @given(

@@ -94,7 +94,7 @@ def always(value: float, **how: object) -> bytes:
     return model([node("Add", ["zeros", "value"], "prob")], [tensor("value", [value])], **how)  # type: ignore[arg-type]
 
 
-def with_kinds(*nodes: bytes, likely: float = LIKELY, unlikely: float = UNLIKELY) -> bytes:
+def with_kinds(*nodes: bytes, likely: float = LIKELY) -> bytes:
     """A model that tells of a page of n blocks the kind n modulo their number, unless `nodes` do otherwise.
 
     These make `page_kind` of `told`, a row for each page.
@@ -110,7 +110,7 @@ def with_kinds(*nodes: bytes, likely: float = LIKELY, unlikely: float = UNLIKELY
         tensor("half", [0.5]),
         tensor("tenth", [0.1]),
         tensor("kinds", [KINDS], INT64),
-        tensor("chances", [unlikely, likely]),
+        tensor("chances", [UNLIKELY, likely]),
     ]
     made = nodes or (node("Identity", ["told"], PAGE_KIND.name),)
     return model([*of_blocks, *made], constants, signature=STRUCTURE_WITH_PAGE_KIND)

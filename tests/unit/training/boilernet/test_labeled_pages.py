@@ -25,8 +25,8 @@ def data():
     return BoilerNetConfig.read(DEFAULT_CONFIG).data
 
 
-def gold(site="mill.example", text="The mill turns again. It ground flour today.", html=HTML):
-    return GoldPage(id="1", site=site, page_type="article", html=html, text=text)
+def gold(site="mill.example", text="The mill turns again. It ground flour today."):
+    return GoldPage(id="1", site=site, page_type="article", html=HTML, text=text)
 
 
 def test_blocks_are_labeled_by_the_gold_text():

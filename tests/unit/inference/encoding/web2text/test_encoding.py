@@ -20,8 +20,8 @@ def encoded(html=PAGE):
     return page, encode(page, (Encoding.WEB2TEXT,)).web2text
 
 
-def block_feature(name, html=PAGE):
-    _, tensors = encoded(html)
+def block_feature(name):
+    _, tensors = encoded()
     place = [column.name for column in BLOCK_COLUMNS].index(name)
     return tensors.block_features[:, place].astype(float).round(3).tolist()
 

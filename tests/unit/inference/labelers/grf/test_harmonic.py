@@ -29,8 +29,8 @@ def iterated(field: Field) -> np.ndarray:
     return np.where(field.unknown, values, field.labels)
 
 
-def random_field(seed: int, nodes: int = 60) -> Field:
-    chosen = np.random.default_rng(seed)
+def random_field(seed: int) -> Field:
+    chosen, nodes = np.random.default_rng(seed), 60
     starts, ends = chosen.integers(0, nodes, (2, 3 * nodes))
     return Field(
         graph=undirected(nodes, starts, ends, chosen.uniform(0.01, 1, 3 * nodes)),
