@@ -11,27 +11,33 @@ PACKAGE = ".".join(NATIVE.parts)
 SHARED = f"{PACKAGE}._shared"  # what Cython needs in each of the modules
 
 
-def write_columns() -> None:
-    """Write the columns of `inference/features.py` as constants of C, unless they are there and the same."""
+def write_columns() -> bool:
+    """Write the columns of `inference/features.py` as constants of C; return True if others were there."""
     features = runpy.run_path("dehusk/inference/features.py")
     lines = [
-        '"""The columns of `BLOCK_FEATURES`; `setup.py` writes them by `inference/features.py`."""',
+        '"""Columns of blocks, links and addresses; `setup.py` writes them by `inference/features.py`."""',
         "",
         "cdef enum:",
         f"    FLAG_COLUMNS = {len(features['FLAGS'])}",
         f"    SUBTREE_LEVELS = {features['SUBTREE_LEVELS']}",
-        *(f"    {each.name.upper()} = {column}" for column, each in enumerate(features["BLOCK_FEATURES"])),
+        *(
+            f"    {each.name.upper()} = {column}"
+            for group in ("BLOCK_FEATURES", "LINK_FEATURES", "ADDRESS_FEATURES")
+            for column, each in enumerate(features[group])
+        ),
     ]
     text, file = "\n".join(lines) + "\n", NATIVE / "feature.pxd"
-    if not file.exists() or file.read_text() != text:
+    is_new = not file.exists() or file.read_text() != text
+    if is_new:
         file.write_text(text)
+    return is_new
 
 
-write_columns()
 modules = cythonize(
     [Extension(SHARED, []), *sorted(map(str, NATIVE.glob("*.pyx")))],
     build_dir="build/cython",
     shared_utility_qualified_name=SHARED,
+    force=write_columns(),  # Cython does not follow `from … cimport feature`
 )
 library = Extension(
     f"{PACKAGE}._library",

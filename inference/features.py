@@ -171,3 +171,51 @@ PAGE_FEATURES: tuple[Feature, ...] = _group(
     log_controls=LOGARITHM,
     signatures_share=SHARE,
 )
+
+LINK_FEATURES: tuple[Feature, ...] = (
+    *_group(
+        "links",
+        link=SHARE,
+        link_leaves_site=SHARE,
+        link_in_page=SHARE,
+        link_to_no_page=SHARE,
+        link_has_query=SHARE,
+        link_name_has_digits=SHARE,
+        link_log_name_words=LOGARITHM,
+        link_name_in_text_share=SHARE,
+        link_name_in_title_share=SHARE,
+        link_log_repeats=LOGARITHM,
+        link_log_siblings=LOGARITHM,
+        link_log_depth=LOGARITHM,
+    ),
+    *_group(
+        "address",
+        link_to_page=SHARE,
+        link_above=SHARE,
+        link_below=SHARE,
+        link_beside=SHARE,
+        link_path_shared_share=SHARE,
+    ),
+)
+"""Page that a block's link leads to; 0 for a block without one.
+
+The group `address` is relative to the page's own address, and 0 where that is not known.
+"""
+
+ADDRESS_FEATURES: tuple[Feature, ...] = (
+    *_group(
+        "address",
+        address=SHARE,
+        address_log_depth=LOGARITHM,
+        address_is_root=SHARE,
+        address_log_name_words=LOGARITHM,
+        address_name_in_title_share=SHARE,
+        address_name_has_digits=SHARE,
+        address_has_query=SHARE,
+        address_has_extension=SHARE,
+        links_below_share=SHARE,
+        links_beside_share=SHARE,
+    ),
+    *_group("links", links_leave_site_share=SHARE),
+)
+"""The address of a page, and its links as a whole."""

@@ -171,6 +171,13 @@ class Structure:
     counts: npt.NDArray[np.int32]
     """One number per `TagCount`."""
     declared: Declarations
+    links: tuple[str | None, ...]
+    """Shape [T]: address of the link that holds most of each block's linked characters, as the page has it;
+    None for none."""
+    base: str
+    """Base that the page declares for its relative addresses; empty without one."""
+    url: str
+    """URL of the page; empty where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +267,10 @@ class StructureTensors(PickledByFields):
     """Shape [T, len(BLOCK_FEATURES)]: see `dehusk.inference.features`."""
     page_features: npt.NDArray[np.uint8]
     """Shape [len(PAGE_FEATURES)]."""
+    links: npt.NDArray[np.uint8]
+    """Shape [T, len(LINK_FEATURES)]."""
+    address: npt.NDArray[np.uint8]
+    """Shape [len(ADDRESS_FEATURES)]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ from dehusk.inference.native.hashing import (
     structures,
 )
 from dehusk.inference.native.link_lists import link_lists
+from dehusk.inference.native.links import describe_links
 from dehusk.inference.native.repeats import find_repeats, redundant
 from dehusk.inference.native.scale import columns_of
 from dehusk.inference.native.texts import describe_texts, link_densities
@@ -152,6 +153,9 @@ def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> Stru
     json_ld_words = _describe_declared(page.title, structure.declared, blocks, features)
     contexts = BlockContexts(blocks.counts, blocks.density, structure)
     hidden = blocks.hidden.view(np.uint8)
+    links, address = describe_links(
+        structure.links, structure.url, structure.base, page.title, blocks.words, blocks.counts
+    )
     return StructureTensors(
         word_ids=word_ids,
         word_lengths=word_lengths,
@@ -163,6 +167,8 @@ def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> Stru
         element_token_lengths=structure.token_counts,
         features=features,
         page_features=_page_features(structure, contexts, prices, questions, json_ld_words),
+        links=links,
+        address=address,
     )
 
 

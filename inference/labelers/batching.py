@@ -69,7 +69,7 @@ def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
     """
     if signature is TOKENS:
         return _token_windows(page)
-    return (_web2text_windows if signature is WEB2TEXT else _structure_windows)(page)
+    return _web2text_windows(page) if signature is WEB2TEXT else _structure_windows(page, signature)
 
 
 def _token_windows(page: EncodedPage) -> Iterator[Window]:
@@ -86,20 +86,21 @@ def _token_windows(page: EncodedPage) -> Iterator[Window]:
         block, taken = last, upto
 
 
-def _structure_windows(page: EncodedPage) -> Iterator[Window]:
+def _structure_windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
     if page.structure is None:
         raise ConfigurationError(
             "a page of which only texts and paths are known cannot be labeled by its structure"
         )
     if 0 < len(page) <= WINDOW_BLOCKS:
-        yield _whole(page.structure)
+        yield _whole(page.structure, signature)
         return
     ends = np.concatenate([[0], np.cumsum(page.structure.word_lengths, dtype=np.int64)])
     for first in range(0, len(page), WINDOW_BLOCKS):
-        yield _part(page.structure, ends, first, min(first + WINDOW_BLOCKS, len(page)))
+        part = _part(page.structure, ends, first, min(first + WINDOW_BLOCKS, len(page)))
+        yield _whole(part, signature)
 
 
-def _whole(page: StructureTensors) -> Window:
+def _whole(page: StructureTensors, signature: Signature) -> Window:
     tensors: dict[str, npt.NDArray[Any]] = {
         signatures.WORDS.name: page.word_ids,
         signatures.WORD_LENGTHS.name: page.word_lengths,
@@ -112,10 +113,12 @@ def _whole(page: StructureTensors) -> Window:
         signatures.ELEMENT_TOKEN_LENGTHS.name: page.element_token_lengths,
         signatures.PAGE_FEATURES.name: page.page_features,
     }
+    if signatures.LINKS in signature.request:
+        tensors |= {signatures.LINKS.name: page.links.ravel(), signatures.ADDRESS.name: page.address}
     return Window(tensors, len(page.element))
 
 
-def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last: int) -> Window:
+def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last: int) -> StructureTensors:
     """Return the blocks from `first` up to `last`, with the elements above them, numbered anew.
 
     `ends` are the words before each block, shape [T + 1].
@@ -123,7 +126,7 @@ def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last:
     elements = _elements_above(page, first, last)
     number = np.zeros(len(page.parent) + 1, np.int32)
     number[1:][elements] = np.arange(1, np.count_nonzero(elements) + 1)
-    part = StructureTensors(
+    return StructureTensors(
         word_ids=page.word_ids[ends[first] : ends[last]],
         word_lengths=page.word_lengths[first:last],
         heading=np.maximum(page.heading[first:last] - first, 0),
@@ -134,8 +137,9 @@ def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last:
         alike=_first_alike(page.alike[first:last]),
         features=page.features[first:last],
         page_features=page.page_features,
+        links=page.links[first:last],
+        address=page.address,
     )
-    return _whole(part)
 
 
 def _web2text_windows(page: EncodedPage) -> Iterator[Window]:

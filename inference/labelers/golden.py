@@ -50,7 +50,8 @@ class GoldenAnswer:
 
 def golden_page(file: Path) -> EncodedPage:
     """Return a page as labelers take it."""
-    return encode(segment(file.read_bytes(), with_tree=True), tuple(Encoding))
+    url = f"https://golden.example/pages/{file.name}"
+    return encode(segment(file.read_bytes(), url=url, with_tree=True), tuple(Encoding))
 
 
 _MAX = float(np.finfo(np.float32).max)

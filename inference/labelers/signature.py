@@ -92,6 +92,8 @@ PARENT = Tensor("parent", "INT32")
 ELEMENT_TOKENS = Tensor("tokens", "UINT32")
 ELEMENT_TOKEN_LENGTHS = Tensor("token_len", "UINT8")
 PAGE_FEATURES = Tensor("page", "UINT8")
+LINKS = Tensor("links", "UINT8")
+ADDRESS = Tensor("address", "UINT8")
 WORD_COUNTS = Tensor("n_words", "INT32")
 ELEMENT_COUNTS = Tensor("n_elements", "INT32")
 ELEMENT_TOKEN_COUNTS = Tensor("n_tokens", "INT32")
@@ -118,10 +120,12 @@ STRUCTURE = Signature(
     ),
     per_block=WORD_LENGTHS,
 )
-"""The fields of `StructureTensors`, the features of one block after the other."""
+"""The fields of `StructureTensors` but those on links, the features of one block after the other."""
 
 STRUCTURE_WITH_COMMENTS = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS))
 STRUCTURE_WITH_PAGE_KIND = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS, PAGE_KIND))
+STRUCTURE_WITH_LINKS = replace(STRUCTURE_WITH_PAGE_KIND, request=(*STRUCTURE.request, LINKS, ADDRESS))
+"""All fields of `StructureTensors`."""
 
 DISTANCES = Tensor("distance", "UINT8")
 BLOCK_FEATURES = Tensor("block_features", "FP16")
@@ -136,7 +140,14 @@ WEB2TEXT = Signature(
 )
 """The fields of `Web2TextTensors`, the features of one block after the other."""
 
-SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, STRUCTURE_WITH_PAGE_KIND, WEB2TEXT)
+SIGNATURES = (
+    TOKENS,
+    STRUCTURE,
+    STRUCTURE_WITH_COMMENTS,
+    STRUCTURE_WITH_PAGE_KIND,
+    STRUCTURE_WITH_LINKS,
+    WEB2TEXT,
+)
 
 SIGNATURE_KEY = "signature"
 """Name of the signature in a model: a parameter in `config.pbtxt`, a property in `model.onnx`."""

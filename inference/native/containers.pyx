@@ -65,7 +65,6 @@ cdef dict columns(Recording recording, Rows rows, Lists lists, Tables tables, ob
         column[block] = around.container_of(blocks[block].row)
     embedded = around.embedded_in(recording)
     return {
-        "base": recording._base,
         "containers": np.ascontiguousarray(_columns(content(&around.containers), 3)),
         "blocks": of_blocks,
         "holders": holders,

@@ -2,3 +2,4 @@ class Head:
     title: str | None
     declared: dict[str, str]
     json_ld: list[str]
+    base: str

@@ -1,24 +1,28 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Declarations of a page about itself, in elements that are not shown."""
 
+from libc.stdint cimport uintptr_t
+
 from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lines cimport folded
-from dehusk.inference.native.markup cimport declaration, is_json_ld, tag_of
+from dehusk.inference.native.markup cimport declaration, is_json_ld, number_of, tag_of
 
 from dehusk.inference import elements
 
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
+cdef uintptr_t BASE = number_of(b"base")
 
 cdef enum:
     MAX_DECLARATION = 200_000  # characters
 
 
 cdef class Head:
-    """The text of the first `<title>`, or None, the declarations of `<meta>`, and structured data."""
+    """The text of the first `<title>`, or None, the declarations of `<meta>`, structured data, and the first base."""
 
     def __cinit__(self):
-        self.declared, self.json_ld = {}, []
+        self.declared, self.json_ld, self.base = {}, [], ""
 
     cdef int look_into(self, Node *top) except -1:
         """Record the declarations of an element that is not shown, and of those in it."""
@@ -39,6 +43,8 @@ cdef class Head:
             self.declared.update(declaration(element))
         elif role == SCRIPT and is_json_ld(element):
             self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:MAX_DECLARATION])
+        elif element.node.name == BASE and not self.base:
+            self.base = decoded(attribute(element, "href"))[:MAX_ADDRESS]
         return role != DRAWING
 
 

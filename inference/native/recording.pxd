@@ -49,7 +49,6 @@ cdef class Recording:
     cdef int[KINDS] _stack  # of open spans
     cdef int _depth
     cdef list _strings
-    cdef str _base
     cdef dict _known
 
     cdef int note(self, Element *skipped, int row, int block, size_t offset) except -1

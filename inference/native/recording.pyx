@@ -45,7 +45,7 @@ cdef int STRUCK = Mark.STRUCK
 cdef int LIST_ITEM = elements.ITEM
 cdef int IMAGE = Embedded.IMAGE, RULE = Embedded.RULE
 cdef int EMBEDDED_FORMULA = Embedded.FORMULA, EMBEDDED_DISPLAYED = Embedded.DISPLAYED_FORMULA
-cdef uintptr_t SCRIPT = number_of(b"script"), STYLE_SHEET = number_of(b"link"), BASE = number_of(b"base")
+cdef uintptr_t SCRIPT = number_of(b"script"), STYLE_SHEET = number_of(b"link")
 cdef uintptr_t FRAME = number_of(b"iframe"), VIDEO = number_of(b"video"), AUDIO = number_of(b"audio")
 cdef uintptr_t DEL = number_of(b"del"), S = number_of(b"s"), STRIKE = number_of(b"strike")
 cdef uintptr_t INPUT = number_of(b"input"), HEAD = number_of(b"head")
@@ -68,7 +68,7 @@ cdef class Recording:
 
     def __cinit__(self, *, bint whole):
         self._whole = whole
-        self._strings, self._known, self._base, self._depth = [], {}, "", 0
+        self._strings, self._known, self._depth = [], {}, 0
         self._tasks, self._notes, self._indents = {}, {}, {}
 
     def __dealloc__(self):
@@ -88,14 +88,12 @@ cdef class Recording:
         return 0
 
     cdef int _look_at(self, Element *element, int row, int block, size_t offset) except -1:
-        """Record the first `<base>`, to which addresses are relative, formulas, players, and a typesetter."""
+        """Record formulas, players, and a typesetter."""
         cdef uintptr_t name = element.node.name
         if name == SCRIPT:
             self._add_script(element, row, block, offset)
         elif name == STYLE_SHEET:
             self._typesets = self._typesets or _names_typesetter(attribute(element, "href"))
-        elif name == BASE:
-            self._base = self._base or attributes(element).get("href", "")[:MAX_ADDRESS]
         elif name == FRAME or name == VIDEO or name == AUDIO:
             self._add_player(element, row, block, offset)
         return 0

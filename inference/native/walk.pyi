@@ -12,6 +12,7 @@ class Walk:
     texts: list[str]
     paths: list[str]
     linked: list[int]
+    links: list[str | None]
     boundaries: list[int]
     hidden: list[bool]
     noscripts: list[str]

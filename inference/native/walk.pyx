@@ -4,6 +4,7 @@
 from libc.stdint cimport uint16_t, uintptr_t
 from libc.string cimport memset, strlen
 
+from dehusk.inference.native.attributes cimport attribute
 from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
 from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
@@ -27,6 +28,9 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
+cdef enum:
+    MAX_LINK = 500  # bytes of an address
+
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
@@ -45,7 +49,7 @@ cdef class Walk:
     that are read, `Marked` the elements with properties, wherever they stand.
     """
 
-    cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
+    cdef readonly list texts, paths, linked, links, boundaries, hidden, noscripts, counts
     cdef readonly dict structure, markup
     cdef readonly object xpaths  # of the blocks' elements, where asked for
     cdef readonly dict hiding  # True for each hidden element in a shown one, False for a shown one in a hidden one
@@ -71,8 +75,12 @@ cdef class Walk:
     cdef bint _in_code  # its last text is code
     cdef int _common, _block, _leaf_count
     cdef size_t _linked
+    cdef Element *_last_link  # of its texts, and the one that most of them are in; NULL for none
+    cdef Element *_main_link
+    cdef size_t _last_linked, _most_linked  # characters of it in them
     # position of the walk
     cdef int _links, _boundary, _passed
+    cdef Element *_link  # the innermost open one
     cdef Node *_formula  # holds the last one that was given as TeX
 
     def __init__(
@@ -88,7 +96,7 @@ cdef class Walk:
         bint xpaths = False,
     ):
         self._document, self._max_blocks = document, max_blocks
-        self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
+        self.texts, self.paths, self.linked, self.links, self.boundaries, self.hidden = [], [], [], [], [], []
         self.noscripts, self.counts, self.hiding = [], [0] * len(TagCount), {}
         self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables, self._scopes = Rows(), Lists(), Tables(), Scopes()
@@ -217,7 +225,9 @@ cdef class Walk:
         """End or begin blocks as the start of an element does."""
         cdef Row *row = self._rows.at(index)
         cdef char parts = parts_of(row)
-        self._links += row.tag.kind == LINK
+        if row.tag.kind == LINK:
+            self._links += 1
+            self._link = row.element
         if row.has_symbols:
             self._sign(row)
         if parts:
@@ -335,8 +345,17 @@ cdef class Walk:
         if not preformatted:
             self._leaves.used -= text.length - utf8.unbroken(self._text_from(text.length), text.length)
         if self._links:
-            self._linked += utf8.characters(text.data + space, text.length - space)
+            self._count_linked(utf8.characters(text.data + space, text.length - space))
         return 0
+
+    cdef void _count_linked(self, size_t characters) noexcept:
+        """Count characters of the open link in the open block."""
+        self._linked += characters
+        if self._last_link != self._link:
+            self._last_link, self._last_linked = self._link, 0
+        self._last_linked += characters
+        if self._last_linked > self._most_linked:
+            self._main_link, self._most_linked = self._link, self._last_linked
 
     cdef int _part_words(self, String text, bint in_code) except -1:
         """Part a text from the one before it, where elements begin or end between them."""
@@ -379,6 +398,7 @@ cdef class Walk:
             self.texts.append(text)
             self.paths.append(self._rows.path_of(self._block))
             self.linked.append(min(self._linked, <size_t> len(text)))
+            self.links.append(_address_of(self._main_link))
             self.boundaries.append(self._passed)
             self.hidden.append(self._hidden)
             self._rows.add_block(self._block, self._leaf_count)
@@ -392,7 +412,18 @@ cdef class Walk:
         if indent:
             self._recording.indent(len(self.texts) - 1, indent)
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
+        self._last_link = self._main_link = NULL
+        self._most_linked = 0
         return 0
+
+
+cdef str _address_of(Element *link):
+    """Return where a link leads, as it writes it; None for none, and for an address that is too long."""
+    cdef String address
+    if link == NULL:
+        return None
+    address = attribute(link, "href")
+    return decoded(address) if 0 < address.length <= MAX_LINK else None
 
 
 cdef _two_columns(bytearray integers):

@@ -146,7 +146,7 @@ def segment(
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
         reading = read(markup, scripting=False)
         walk = reading.walk
-    structure = _structure(walk, noscript_words)
+    structure = _structure(walk, noscript_words, url)
     sources = headline_sources(structure, walk.head.json_ld)
     found = None
     if reading.properties is not None:
@@ -174,7 +174,7 @@ def segment(
         structure=structure,
         headline_sources=sources,
         metadata=found,
-        markup=None if walk.markup is None else Markup(**walk.markup),
+        markup=None if walk.markup is None else Markup(base=walk.head.base, **walk.markup),
         tree=reading.tree,
     )
 
@@ -241,7 +241,7 @@ def _blocks(walk: Walk, sources: HeadlineSources, *, drop_hidden: bool) -> Block
     )
 
 
-def _structure(walk: Walk, noscript_words: int) -> Structure:
+def _structure(walk: Walk, noscript_words: int, url: str) -> Structure:
     declared = Declarations(
         og_title=walk.head.declared.get("og:title", ""),
         og_description=walk.head.declared.get("og:description", ""),
@@ -251,7 +251,9 @@ def _structure(walk: Walk, noscript_words: int) -> Structure:
         json_ld=" ".join(walk.head.json_ld),
         noscript_words=noscript_words,
     )
-    return Structure(declared=declared, **walk.structure)
+    return Structure(
+        declared=declared, links=tuple(walk.links), base=walk.head.base, url=url, **walk.structure
+    )
 
 
 def _shown_words(walk: Walk) -> int:

@@ -105,7 +105,7 @@ def read_others(paths: Sequence[Path], report: Report) -> list[EncodedPage]:
     found = []
     for page in pages_of(paths, report=report):
         try:
-            found.append(encode(segment(page.html)))
+            found.append(encode(segment(page.html, url=page.url)))
         except PageError as error:
             report(f"left out {page.name}: {error}")
     return [page for page in found if len(page)]
@@ -113,7 +113,7 @@ def read_others(paths: Sequence[Path], report: Report) -> list[EncodedPage]:
 
 def _read(page: RawPage, labels: PageLabels | None) -> LabeledPage | EncodedPage | Misfit:
     """Read a page with its labels, if it has any; return a misfit where they do not fit."""
-    segmented = segment(page.html)
+    segmented = segment(page.html, url=page.url)
     if labels is None:
         return encode(segmented)
     misfit = labels.misfit_with(html_hash(page.html), segmented.texts)

@@ -138,6 +138,8 @@ class GoldPage:
     """Name of the file that it is in."""
     comments: str | None = None
     """Text of its user comments; None where it is not known."""
+    url: str = ""
+    """Empty where it is not known."""
     kind: str = ""
     """Kind of its site, such as `blog`; empty where it is not known."""
     is_index: bool = False
@@ -230,6 +232,7 @@ class _PageOfHtml(msgspec.Struct):
             html=self.html,
             text=None if text is msgspec.UNSET else text,
             comments=self.comments,
+            url=known_url(self.url) or "",
             kind=self.kind or "",
             is_index=self.page_kind == _INDEX,
         )

@@ -14,7 +14,7 @@ from dehusk.inference.labelers.batching import (
     join,
     windows,
 )
-from dehusk.inference.labelers.signature import STRUCTURE, TOKENS, WEB2TEXT
+from dehusk.inference.labelers.signature import STRUCTURE, STRUCTURE_WITH_LINKS, TOKENS, WEB2TEXT
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import BrokenReason
@@ -154,6 +154,14 @@ def test_a_page_of_few_blocks_is_one_window_as_it_was_encoded():
     assert {tensor.name for tensor in STRUCTURE.request} == set(window.tensors)
     assert window.tensors["features"].shape == (3 * short.structure.features.shape[1],)
     assert window.tensors["heading"].tolist() == [1, 1, 1]
+
+
+def test_a_model_gets_the_links_of_its_blocks_if_it_reads_them(long_page):
+    cut = list(windows(long_page, STRUCTURE_WITH_LINKS))
+    assert all({tensor.name for tensor in STRUCTURE_WITH_LINKS.request} == set(each.tensors) for each in cut)
+    links = np.concatenate([each.tensors["links"] for each in cut])
+    assert links.tolist() == long_page.structure.links.ravel().tolist()
+    assert all(each.tensors["address"] is long_page.structure.address for each in cut)
 
 
 def test_the_windows_of_a_long_page_know_the_elements_and_headings_of_their_blocks(long_page):

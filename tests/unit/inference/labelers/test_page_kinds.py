@@ -6,7 +6,12 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, join
 from dehusk.inference.labelers.onnx import OnnxLabeler
-from dehusk.inference.labelers.signature import PAGE_KIND, SIGNATURES, STRUCTURE_WITH_PAGE_KIND
+from dehusk.inference.labelers.signature import (
+    PAGE_KIND,
+    SIGNATURES,
+    STRUCTURE_WITH_LINKS,
+    STRUCTURE_WITH_PAGE_KIND,
+)
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import PAGE_KINDS, EncodedPage, ModelVersion, Prediction
@@ -34,10 +39,10 @@ def joined(*kinds: np.ndarray) -> Prediction | Broken:
 
 
 def test_the_signature_names_the_kinds_in_their_order() -> None:
-    assert STRUCTURE_WITH_PAGE_KIND.declared.endswith(
-        f"; comment FP32; page_kind FP32 {' '.join(PAGE_KINDS)}"
-    )
-    assert [each for each in SIGNATURES if PAGE_KIND in each.answer] == [STRUCTURE_WITH_PAGE_KIND]
+    with_kinds = [each for each in SIGNATURES if PAGE_KIND in each.answer]
+    assert with_kinds == [STRUCTURE_WITH_PAGE_KIND, STRUCTURE_WITH_LINKS]
+    for each in with_kinds:
+        assert each.declared.endswith(f"; comment FP32; page_kind FP32 {' '.join(PAGE_KINDS)}")
 
 
 async def test_each_page_of_a_batch_gets_its_own_kinds(labeler: OnnxLabeler) -> None:
