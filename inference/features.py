@@ -215,6 +215,12 @@ ADDRESS_FEATURES: tuple[Feature, ...] = (
         address_has_extension=SHARE,
         links_below_share=SHARE,
         links_beside_share=SHARE,
+        address_names_article=SHARE,
+        address_names_documentation=SHARE,
+        address_names_forum=SHARE,
+        address_names_listing=SHARE,
+        address_names_product=SHARE,
+        address_names_service=SHARE,
     ),
     *_group("links", links_leave_site_share=SHARE),
 )

@@ -177,7 +177,7 @@ class Structure:
     base: str
     """Base that the page declares for its relative addresses; empty without one."""
     url: str
-    """URL of the page; empty where it is not known."""
+    """URL of the page, else the one that it declares; empty where neither is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.encoding.addresses import name_kinds
 from dehusk.inference.encoding.boilerpipe import boilerpipe_shares
 from dehusk.inference.encoding.declutter import declutter_shares
 from dehusk.inference.encoding.web2text.encoding import encode_web2text
@@ -156,6 +157,7 @@ def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> Stru
     links, address = describe_links(
         structure.links, structure.url, structure.base, page.title, blocks.words, blocks.counts
     )
+    name_kinds(structure.url, address)
     return StructureTensors(
         word_ids=word_ids,
         word_lengths=word_lengths,

@@ -6,6 +6,7 @@ cdef class Head:
     cdef readonly dict declared
     cdef readonly list json_ld
     cdef readonly str base
+    cdef readonly str canonical
 
     cdef int look_into(self, Node *top) except -1
     cdef bint _record(self, Element *element) except -1

@@ -3,3 +3,4 @@ class Head:
     declared: dict[str, str]
     json_ld: list[str]
     base: str
+    canonical: str

@@ -42,7 +42,7 @@ cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps ali
 cdef String[VISIBILITY_VALUE] _attributes
 for _position in range(VISIBILITY_VALUE):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
-cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type", b"og:site_name")
+cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type", b"og:site_name", b"og:url")
 
 cdef Tag[lexbor.NUMBERED_TAGS] _tags
 cdef Tag[MAX_UNNUMBERED] _unnumbered

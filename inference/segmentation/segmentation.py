@@ -10,6 +10,7 @@ from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
 from dehusk.inference.native.block_texts import BlockTexts
+from dehusk.inference.native.head import Head
 from dehusk.inference.native.marked import Marked
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording
@@ -146,7 +147,7 @@ def segment(
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
         reading = read(markup, scripting=False)
         walk = reading.walk
-    structure = _structure(walk, noscript_words, url)
+    structure = _structure(walk, noscript_words, url or _declared_url(walk.head))
     sources = headline_sources(structure, walk.head.json_ld)
     found = None
     if reading.properties is not None:
@@ -254,6 +255,11 @@ def _structure(walk: Walk, noscript_words: int, url: str) -> Structure:
     return Structure(
         declared=declared, links=tuple(walk.links), base=walk.head.base, url=url, **walk.structure
     )
+
+
+def _declared_url(head: Head) -> str:
+    """Return the address that a page declares for itself; empty without one."""
+    return head.canonical or head.declared.get("og:url", "")
 
 
 def _shown_words(walk: Walk) -> int:

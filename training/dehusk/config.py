@@ -47,6 +47,10 @@ class TrainerConfig(EpochSettings):
     """Share of the pages whose class names are not seen, as on a site whose names were not met."""
     undeclared: float
     """Share of the pages whose JSON-LD and noscript are not seen, as on a page stripped of them."""
+    unlinked: float
+    """Share of the pages of which is not seen where their links lead to, and their own address."""
+    unaddressed: float
+    """Share of the pages whose own address is not seen."""
     least_sites: int
     """Least number of sites on which a token must be met to weigh anything."""
 

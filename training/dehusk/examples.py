@@ -248,7 +248,7 @@ def _label(
     encodings: Collection[Encoding],
 ) -> list[DehuskPage]:
     """Return the labeled page and those that are made of it."""
-    segmented = segment(page.utf8, with_tree=bool(encodings))
+    segmented = segment(page.utf8, url=page.url, with_tree=bool(encodings))
     words = block_words(segmented.texts)
     gold = tuple(score_words(page.text or ""))
     given = by_hand.get(page.id)
@@ -283,17 +283,17 @@ def _label(
         reliable=reliable,
         scripts={} if encodings else _in_scripts(page, len(words)),
     )
-    return [whole] if encodings else [whole, *_altered(whole, page.html, segmented.texts)]
+    return [whole] if encodings else [whole, *_altered(whole, page, segmented.texts)]
 
 
-def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:
+def _altered(page: DehuskPage, given: GoldPage, texts: Sequence[str]) -> Iterator[DehuskPage]:
     """Yield the page with little content under its comments, and with comments of another name."""
     if not page.reliable or page.comment.sum() < _MIN_COMMENTS:
         return
-    choice = zlib.crc32(page.id.encode())
+    choice, html = zlib.crc32(page.id.encode()), given.html
     short = shortened(page.id, html, texts, page.content, page.comment)
     if short is not None:
-        made = _relabeled(page, texts, short, "shortened")
+        made = _relabeled(page, texts, segment(encode_text(short), url=given.url), "shortened")
         if made.encoded.words[made.content].sum() < made.encoded.words[made.comment].sum():
             yield from _worthwhile(made)
     other = short if short is not None and choice & 1 else html
@@ -301,7 +301,8 @@ def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[Dehu
         other = with_few_comments(page.id, other, texts, page.comment)
     called = renamed(page.id, other)
     if called is not None:
-        yield from _worthwhile(_relabeled(page, texts, called, _RENAMED))
+        segmented = segment(encode_text(called), url=given.url)
+        yield from _worthwhile(_relabeled(page, texts, segmented, _RENAMED))
 
 
 def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
@@ -309,9 +310,8 @@ def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
         yield page
 
 
-def _relabeled(page: DehuskPage, texts: Sequence[str], html: str, altered: str) -> DehuskPage:
+def _relabeled(page: DehuskPage, texts: Sequence[str], segmented: SegmentedPage, altered: str) -> DehuskPage:
     """Return a page made of another one, its labels by the texts of the blocks."""
-    segmented = segment(encode_text(html))
     words = block_words(segmented.texts)
     content, comment, uncertain = (
         labels_by_text(texts, labels, segmented.texts)
@@ -346,6 +346,7 @@ def _in_scripts(page: GoldPage, blocks: int) -> dict[str, EncodedPage]:
     if not page.page_type or zlib.crc32(page.id.encode()) % _SCRIPTS_EVERY:
         return {}
     pages = {
-        name: segment(encode_text(transliterated(page.html, script))) for name, script in SCRIPTS.items()
+        name: segment(encode_text(transliterated(page.html, script)), url=page.url)
+        for name, script in SCRIPTS.items()
     }
     return {name: encode(each) for name, each in pages.items() if len(each) == blocks}

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.features import ADDRESS_FEATURES, BLOCK_FEATURES, LINK_FEATURES, PAGE_FEATURES
 from dehusk.inference.labelers import signature
 from dehusk.inference.labelers.signature import (
     BLOCK_COUNTS,
@@ -19,7 +19,7 @@ from dehusk.inference.labelers.signature import (
     PAGE_KIND,
     PARENT,
     PROBABILITIES,
-    STRUCTURE_WITH_PAGE_KIND,
+    STRUCTURE_WITH_LINKS,
     WORD_COUNTS,
     WORD_LENGTHS,
     WORDS,
@@ -79,7 +79,7 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
         flat = graph.add("Reshape", probabilities, graph.constant([-1]))
         graph.add("Where", rejected, graph.constant(np.nan, np.float32), flat, output=tensor.name)
     graph.add("Softmax", kind_logits, axis=1, output=PAGE_KIND.name)
-    return graph.model("dehusk", STRUCTURE_WITH_PAGE_KIND)
+    return graph.model("dehusk", STRUCTURE_WITH_LINKS)
 
 
 def _lengths(graph: Graph, lengths: Tensor, owner: Parts, counts: Tensor) -> tuple[Value, Value]:
@@ -175,11 +175,14 @@ def _scores(
     return graph.clipped(score, -MAX_SCORE, MAX_SCORE)
 
 
-def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value]:
-    """Return the features of each block and of its page, as numbers up to 255; each [blocks, features]."""
+def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value, Value]:
+    """Return the features of each block, its link and its page, up to 255; each [blocks, features]."""
     of_block = graph.rows(FEATURES.name, len(BLOCK_FEATURES))
+    of_link = graph.rows(signature.LINKS.name, len(LINK_FEATURES))
     of_page = graph.rows(signature.PAGE_FEATURES.name, len(PAGE_FEATURES))
-    return of_block, graph.add("Gather", of_page, blocks.page)
+    of_address = graph.rows(signature.ADDRESS.name, len(ADDRESS_FEATURES))
+    both = graph.add("Concat", of_page, of_address, axis=1)
+    return of_block, of_link, graph.add("Gather", both, blocks.page)
 
 
 def _first_logits(graph: Graph, blocks: Blocks, inputs: Value, first: FirstPass) -> tuple[Value, Value]:

@@ -21,7 +21,7 @@ from dehusk.training.arrays import Bools, Floats, Integers
 from dehusk.training.dehusk.config import TreesConfig
 from dehusk.training.dehusk.examples import Example
 from dehusk.training.dehusk.token_scores import SCORES
-from dehusk.training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
+from dehusk.training.dehusk.trainer import INPUT_GROUPS, FirstAnswer, columns_of
 
 NEIGHBOURS = (-2, -1, 1, 2)
 """Distances of the neighbours of which the trees see some inputs."""
@@ -97,12 +97,10 @@ def fit_second_pass(
 def context_columns(page: StructureTensors, answer: FirstAnswer) -> Floats:
     """Return the columns that the trees read of each block, shape [T, columns]."""
     features = page.features.astype(np.float32)
-    of_page = np.broadcast_to(page.page_features.astype(np.float32), (len(features), len(page.page_features)))
     likely = _as_bytes(answer.probabilities)
     seen = np.concatenate([features[:, NEIGHBOUR_COLUMNS], answer.scores], 1)
-    columns = [
-        features,
-        of_page,
+    columns: list[npt.NDArray[Any]] = [
+        columns_of(page),
         answer.scores,
         *(_shifted(seen, distance) for distance in NEIGHBOURS),
         likely[:, None],

@@ -7,10 +7,17 @@ from math import log1p
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from dehusk.inference.features import BLOCK_FEATURES, LOGARITHM, PAGE_FEATURES
+from dehusk.inference.features import (
+    ADDRESS_FEATURES,
+    BLOCK_FEATURES,
+    LINK_FEATURES,
+    LOGARITHM,
+    PAGE_FEATURES,
+)
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS, StructureTensors
 from dehusk.training.arrays import Bools, Floats, Integers
@@ -38,9 +45,11 @@ BEYOND_STATES = 9.0
 """Number above any state of an LSTM, by which padding is lowered before the maximum is taken."""
 SHORT = round(log1p(8) * 255 / LOGARITHM[1])
 """Largest byte of the first feature of a short block, which has 8 words at most."""
-_COLUMNS = (*BLOCK_FEATURES, *PAGE_FEATURES)
+_COLUMNS = (*BLOCK_FEATURES, *LINK_FEATURES, *PAGE_FEATURES, *ADDRESS_FEATURES)
 _UNDECLARED = np.array(["json_ld" in each.name or "noscript" in each.name for each in _COLUMNS])
 """Inputs that are nothing on a page stripped of scripts."""
+_ADDRESSED = np.array([each.group == "address" for each in _COLUMNS])
+_LINKED = _ADDRESSED | np.array([each.group == "links" for each in _COLUMNS])
 INPUT_GROUPS = (*(column.group for column in _COLUMNS), *SCORES)
 """Group of each input."""
 INPUTS = len(INPUT_GROUPS)
@@ -53,9 +62,14 @@ _NO_TYPE = -100
 
 def block_inputs(page: StructureTensors, token_scores: Floats) -> Floats:
     """Return the inputs of each block, shape [T, inputs]: its features, the page's, its token scores."""
-    of_page = np.broadcast_to(page.page_features, (len(page.element), len(page.page_features)))
-    features = np.concatenate([page.features, of_page], 1).astype(np.float32) / 255
-    return np.concatenate([features, token_scores * SCORE_SCALE], 1)
+    return np.concatenate([columns_of(page).astype(np.float32) / 255, token_scores * SCORE_SCALE], 1)
+
+
+def columns_of(page: StructureTensors) -> npt.NDArray[np.uint8]:
+    """Return the features of each block and its link, and of the page and its address, [T, columns]."""
+    of_page = np.concatenate([page.page_features, page.address])
+    repeated = np.broadcast_to(of_page, (len(page.element), len(of_page)))
+    return np.concatenate([page.features, page.links, repeated], 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,7 +361,7 @@ def _loss(
 
 
 def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator) -> Floats:
-    """Return the inputs of a page, at times as if its declarations, its words or its names were not there."""
+    """Return the inputs of a page, at times as if its declarations, words, names or links were not there."""
     found = raw.copy()
     if random.random() < settings.undeclared:
         found[:, :_WORD_SCORE][:, _UNDECLARED] = 0
@@ -355,4 +369,8 @@ def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator)
         found[:, _WORD_SCORE] = 0
     if random.random() < settings.nameless:
         found[:, _WORD_SCORE + 1 :] = 0
+    if random.random() < settings.unlinked:
+        found[:, :_WORD_SCORE][:, _LINKED] = 0
+    if random.random() < settings.unaddressed:
+        found[:, :_WORD_SCORE][:, _ADDRESSED] = 0
     return found

@@ -120,6 +120,21 @@ def test_without_its_address_nothing_is_relative_to_the_page() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "declared",
+    [
+        f"<link rel=canonical href={URL}>",
+        f"<meta property=og:url content={URL}>",
+        f"<link rel=canonical href={URL}><base href=/>",
+    ],
+)
+def test_without_its_address_the_declared_one_counts(declared: str) -> None:
+    html = f"<head>{declared}</head><a href=/news/the-new-mill.html>The mill</a>"
+    assert flags(of_link(html, url=""), PATHS) == ["link_beside"]
+    assert flags(of_link(html, url="https://mill.example/"), PATHS) == ["link_below"]
+    assert of_page(html, url="")["address"] == 255
+
+
 def test_the_host_that_most_links_name_is_the_site_s_own() -> None:
     html = "<a href=https://mill.example/a>x</a>" + "<p><a href=https://mill.example/news/b>x</a></p>" * 2
     assert flags(of_link(html, "https://copies.example/mill/"), PLACES) == []
@@ -139,6 +154,26 @@ def test_the_address_of_a_page_tells_of_its_kind() -> None:
         "address_has_extension",
     ]
     assert (product["links_beside_share"], product["address_is_root"]) == (255, 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "kinds"),
+    [
+        ("https://forums.mill.example/t/42", ["forum"]),
+        ("https://mill.example/viewtopic.php?t=42", ["forum"]),
+        ("https://mill.example/Products/item_7", ["product"]),
+        ("https://mill.example/blog/category/flour", ["article", "listing"]),
+        ("https://docs.mill.example/", ["documentation"]),
+        ("https://mill.example/dienstleistungen/", ["service"]),
+        ("https://mill.example/blogger/forumula", []),
+        ("forum/7", []),
+        ("", []),
+    ],
+)
+def test_words_of_an_address_name_kinds_of_pages(url: str, kinds: list[str]) -> None:
+    columns = of_page("<p>The mill</p>", url)
+    named = tuple(name for name in columns if name.startswith("address_names_"))
+    assert flags(columns, named) == [f"address_names_{kind}" for kind in kinds]
 
 
 @pytest.mark.parametrize(

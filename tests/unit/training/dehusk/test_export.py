@@ -8,7 +8,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
 from dehusk.inference.labelers.onnx import OnnxLabeler
-from dehusk.inference.labelers.signature import STRUCTURE_WITH_PAGE_KIND as SIGNATURE
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_LINKS as SIGNATURE
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
@@ -69,10 +69,11 @@ def page_of(blocks):
     cards = "".join(
         f"<h2>Part {k // 7}</h2>"
         if k % 7 == 0
-        else f"<div class='card c{k % 3}'><p>grain {k}, wheel</p></div>"
+        else f"<div class='card c{k % 3}'><p><a href=/{'mill' * (k % 2)}/{k}>grain {k}, wheel</a></p></div>"
         for k in range(blocks)
     )
-    return encode(segment(f"<body><div class=article-body>{cards}</div></body>".encode()))
+    html = f"<body><div class=article-body>{cards}</div></body>"
+    return encode(segment(html.encode(), url="https://mill.example/mill"))
 
 
 def answers(labeler, *pages):
