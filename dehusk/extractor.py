@@ -130,7 +130,8 @@ class Extractor:
 
         Args:
             html: the page as text, or as the bytes that a server sent, compressed by gzip or not.
-            url: its address, whatever it looks like; None or empty if there is none.
+            url: its address, whatever it looks like; None or empty if there is none. The default model reads
+                it, else the address that the page declares.
             content_type: what the server declared. Bytes are decoded by its `charset`; without one, by what
                 the page declares, or what is detected.
 
