@@ -22,9 +22,9 @@ def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
     file = tmp_path / "pages.jsonl.xz"
     file.write_bytes(lzma.compress(orjson.dumps(line) + b"\n" + orjson.dumps(line | {"url": None}) + b"\n"))
     first, second = read_gold([file])
-    assert first == GoldPage("7", "mill.example", "forum", "<p>x", "x", "pages")
+    assert first == GoldPage("7", "mill.example", "forum", "<p>x", "x", "pages", url=line["url"])
     assert first.may_call_posts_comments
-    assert second.site == "7"
+    assert (second.site, second.url) == ("7", "")
 
 
 @pytest.mark.parametrize(
