@@ -30,6 +30,23 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
+def keep_all_topics(consumer: AIOKafkaConsumer) -> None:
+    """Let a consumer that follows all topics, as it subscribed to a pattern, go on with all.
+
+    aiokafka follows the topic of a partition without a leader, which may be one that was deleted, and by that
+    alone no longer all: it would learn of no other topic, and be given no partition of it.
+    """
+    client = consumer._client  # noqa: SLF001 there is no getter
+    add_topic = client.add_topic
+
+    def add_to_some(topic: str) -> asyncio.Future[bool]:
+        follows_some = bool(client._topics)  # noqa: SLF001 likewise; none stands for all
+        found: asyncio.Future[bool] = add_topic(topic) if follows_some else client.force_metadata_update()
+        return found
+
+    client.add_topic = add_to_some
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """Calls by which the consumer tells the worker what becomes of its partitions."""
@@ -74,6 +91,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         # Faust restricts itself to committed records only if it writes in transactions, and knows no racks.
         consumer._isolation_level = "read_committed"  # noqa: SLF001 there is no setter
         consumer._client_rack = self._hooks.rack  # noqa: SLF001 likewise
+        keep_all_topics(consumer)
         return consumer
 
     async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's
