@@ -13,7 +13,7 @@ import numpy as np
 
 from dehusk.inference.native cimport feature
 from dehusk.inference.native.buffer cimport Buffer, append, free, more
-from dehusk.inference.native.scale cimport logarithm, share
+from dehusk.inference.native.scale cimport flag, logarithm, share
 from dehusk.inference.native.table cimport ABSENT, Table, at, make
 from dehusk.inference.native.tokens cimport Text, add_hashes, text_of
 from dehusk.inference.native.urls cimport Url, hash_of, read_url
@@ -116,9 +116,7 @@ cdef class Links:
     cdef void _key(self, Link *link) noexcept:
         """Set the keys of the folder and the page of a link."""
         cdef const char *path = self._bytes.data + link.url.path
-        cdef size_t size = link.url.path_size
-        while size and path[size - 1] != c"/":
-            size -= 1
+        cdef size_t size = _start_of_name(path, link.url.path_size)
         link.folder = hash_of(path, size, 0 if link.is_own else link.host)
         link.page = hash_of(path + size, link.url.path_size - size, link.folder)
 
@@ -142,42 +140,43 @@ cdef class Links:
         """Write the columns of each block."""
         cdef size_t index = 0, word = 0
         cdef Py_ssize_t block
+        cdef Url *url
         for block in range(len(links)):
             if links[block] is not None:
                 columns[block, feature.LINK] = 255
-                self._describe_place(self._at(index), &columns[block, 0])
-                if _leads_to_page(&self._at(index).url):
+                url = &self._at(index).url
+                columns[block, feature.LINK_IN_PAGE] = flag(url.is_fragment)
+                columns[block, feature.LINK_TO_NO_PAGE] = flag(not url.is_web)
+                if _leads_to_page(url):
+                    self._describe_place(self._at(index), &columns[block, 0])
                     self._describe_name(
-                        &self._at(index).url, &words[word] if counts[block] else NULL, counts[block], &columns[block, 0]
+                        url, &words[word] if counts[block] else NULL, counts[block], &columns[block, 0]
                     )
                 index += 1
             word += counts[block]
         return 0
 
     cdef void _describe_place(self, Link *link, uint8_t *row) noexcept:
-        """Write where a link leads to from the page."""
+        """Write where a link to a page leads to from this one."""
         cdef Url *url = &link.url
         cdef int depth = self._page.depth, shared
-        row[feature.LINK_IN_PAGE] = _flag(url.is_fragment)
-        row[feature.LINK_TO_NO_PAGE] = _flag(not url.is_web)
-        if not _leads_to_page(url):
-            return
-        row[feature.LINK_LEAVES_SITE] = _flag(not link.is_own)
+        cdef bint is_below, is_beside
+        row[feature.LINK_LEAVES_SITE] = flag(not link.is_own)
         self._outside += not link.is_own
-        row[feature.LINK_HAS_QUERY] = _flag(url.has_query)
+        row[feature.LINK_HAS_QUERY] = flag(url.has_query)
         row[feature.LINK_LOG_DEPTH] = logarithm(url.depth)
         row[feature.LINK_LOG_REPEATS] = logarithm(at(&self._addresses, link.page ^ url.query)[0] - 1)
         row[feature.LINK_LOG_SIBLINGS] = logarithm(at(&self._folders, link.folder)[0])
         if not link.is_own or not self._page.host_size:
             return
         shared = self._shared(url)
-        row[feature.LINK_TO_PAGE] = _flag(shared == depth == url.depth)
-        row[feature.LINK_ABOVE] = _flag(shared == url.depth < depth)
-        row[feature.LINK_BELOW] = _flag(shared == depth < url.depth)
-        row[feature.LINK_BESIDE] = _flag(shared == depth - 1 == url.depth - 1)
+        row[feature.LINK_TO_PAGE] = flag(shared == depth == url.depth)
+        row[feature.LINK_ABOVE] = flag(shared == url.depth < depth)
+        is_below, is_beside = shared == depth < url.depth, shared == depth - 1 == url.depth - 1
+        row[feature.LINK_BELOW], row[feature.LINK_BESIDE] = flag(is_below), flag(is_beside)
         row[feature.LINK_PATH_SHARED_SHARE] = share(<double> shared / depth) if depth else 0
-        self._below += shared == depth < url.depth
-        self._beside += shared == depth - 1 == url.depth - 1
+        self._below += is_below
+        self._beside += is_beside
 
     cdef int _shared(self, Url *url) noexcept:
         """Return the number of levels that a path has in common with the page's."""
@@ -197,7 +196,7 @@ cdef class Links:
         """Write what the name of a link's page has in common with the block's text and the page's title."""
         cdef Name name = self._name_of(url)
         cdef size_t names
-        row[feature.LINK_NAME_HAS_DIGITS] = _flag(name.has_digits)
+        row[feature.LINK_NAME_HAS_DIGITS] = flag(name.has_digits)
         names = self._read_words(&name)
         row[feature.LINK_LOG_NAME_WORDS] = logarithm(names)
         row[feature.LINK_NAME_IN_TEXT_SHARE] = self._share_in(names, words, count)
@@ -208,10 +207,8 @@ cdef class Links:
 
     cdef Name _name_of(self, Url *url) except *:
         cdef const char *path = self._bytes.data + url.path
-        cdef size_t end = url.path_size, start = url.path_size, position
+        cdef size_t end = url.path_size, start = _start_of_name(path, url.path_size), position
         cdef Name name
-        while start and path[start - 1] != c"/":
-            start -= 1
         name.has_digits, name.is_ascii = False, True
         for position in range(start, end):
             name.has_digits |= c"0" <= path[position] <= c"9"
@@ -260,14 +257,14 @@ cdef class Links:
         names = self._read_words(&name)
         columns[feature.ADDRESS] = 255
         columns[feature.ADDRESS_LOG_DEPTH] = logarithm(self._page.depth)
-        columns[feature.ADDRESS_IS_ROOT] = _flag(not self._page.depth and not self._page.has_query)
+        columns[feature.ADDRESS_IS_ROOT] = flag(not self._page.depth and not self._page.has_query)
         columns[feature.ADDRESS_LOG_NAME_WORDS] = logarithm(names)
         columns[feature.ADDRESS_NAME_IN_TITLE_SHARE] = self._share_in(
             names, <const uint32_t *> self._words.data, self._title_words
         )
-        columns[feature.ADDRESS_NAME_HAS_DIGITS] = _flag(name.has_digits)
-        columns[feature.ADDRESS_HAS_QUERY] = _flag(self._page.has_query)
-        columns[feature.ADDRESS_HAS_EXTENSION] = _flag(name.has_extension)
+        columns[feature.ADDRESS_NAME_HAS_DIGITS] = flag(name.has_digits)
+        columns[feature.ADDRESS_HAS_QUERY] = flag(self._page.has_query)
+        columns[feature.ADDRESS_HAS_EXTENSION] = flag(name.has_extension)
         return 0
 
 
@@ -294,6 +291,13 @@ cdef int _read(Buffer *into, str address, Url *base, Url *url) except -1:
     return read_url(into, encoded, len(encoded), base, url)
 
 
+cdef inline size_t _start_of_name(const char *path, size_t size) noexcept nogil:
+    """Return where the last name of a path begins."""
+    while size and path[size - 1] != c"/":
+        size -= 1
+    return size
+
+
 cdef inline bint _leads_to_page(Url *url) noexcept nogil:
     return url.is_web and not url.is_fragment
 
@@ -303,7 +307,3 @@ cdef inline size_t _add_one(Table *table, uint64_t key) noexcept:
     cdef int32_t *count = at(table, key)
     count[0] = 1 if count[0] == ABSENT else count[0] + 1
     return count[0]
-
-
-cdef inline uint8_t _flag(bint is_so) noexcept nogil:
-    return 255 if is_so else 0

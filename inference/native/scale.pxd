@@ -16,6 +16,11 @@ cdef inline uint8_t logarithm(double value) noexcept nogil:
     return share(log1p(value) / MAX_LOGARITHM)
 
 
+cdef inline uint8_t flag(bint is_so) noexcept nogil:
+    """Return a flag in `SHARE`."""
+    return 255 if is_so else 0
+
+
 cdef inline uint8_t share(double value) noexcept nogil:
     """Return a value in `SHARE`."""
     return between(value, 0.0, 1.0)

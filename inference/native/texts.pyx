@@ -8,7 +8,7 @@ from libc.string cimport memset
 import numpy as np
 
 from dehusk.inference.native cimport feature
-from dehusk.inference.native.scale cimport between, logarithm, share
+from dehusk.inference.native.scale cimport between, flag, logarithm, share
 from dehusk.inference.native.tokens cimport Text, text_of
 
 from dehusk.inference import features
@@ -128,9 +128,9 @@ def describe_texts(
         _count(&text, kinds)
         _describe(&text, kinds, words[block], density[block], &columns[block, 0])
         columns[block, feature.LOG_LEAVES] = logarithm(leaves[block])
-        columns[block, feature.REPEATED] = _flag(copies[block] > 1)
+        columns[block, feature.REPEATED] = flag(copies[block] > 1)
         columns[block, feature.LOG_REPEATS] = logarithm(copies[block] - 1)
-        columns[block, feature.HAS_YEAR] = _flag(_has_year(&text, kinds))
+        columns[block, feature.HAS_YEAR] = flag(_has_year(&text, kinds))
         prices += text.length < MAX_PRICE and kinds[CURRENCY] and kinds[DECIMAL] + kinds[DIGIT] > 0
         questions += kinds[QUESTION] > 0
     return prices, questions
@@ -168,24 +168,24 @@ cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density,
         last = _kind(PyUnicode_READ(text.kind, text.data, text.length - 1))
     row[feature.LOG_WORDS] = logarithm(words)
     row[feature.LOG_CHARACTERS] = logarithm(text.length)
-    row[feature.WORDS_FROM_15] = _flag(words >= PARAGRAPH_WORDS)
-    row[feature.WORDS_BELOW_3] = _flag(words < 3)
+    row[feature.WORDS_FROM_15] = flag(words >= PARAGRAPH_WORDS)
+    row[feature.WORDS_BELOW_3] = flag(words < 3)
     row[feature.LINK_DENSITY] = share(density)
-    row[feature.HAS_LINK] = _flag(density > 0)
+    row[feature.HAS_LINK] = flag(density > 0)
     row[feature.TENTHS_OF_CHARACTERS_PER_WORD] = between(length / max(words, <uint32_t> 1) / 10, 0, HIGHEST_RATIO)
     row[feature.PUNCTUATION_SHARE] = share((text.length - letters - kinds[SPACE]) / length)
     row[feature.DIGIT_SHARE] = share(digits / length)
     row[feature.UPPER_SHARE] = share(kinds[UPPER] / length)
     row[feature.LOG_COMMAS] = logarithm(kinds[COMMA])
     row[feature.LOG_SENTENCE_ENDS] = logarithm(ends)
-    row[feature.ENDS_SENTENCE] = _flag(last == SENTENCE_END or last == QUESTION)
-    row[feature.ENDS_WITH_COLON] = _flag(last == COLON)
-    row[feature.STARTS_UPPER] = _flag(first == UPPER)
-    row[feature.ALL_UPPER] = _flag(kinds[UPPER] and not kinds[LOWER])
-    row[feature.STARTS_LOWER] = _flag(first == LOWER)
-    row[feature.HAS_PRICE] = _flag(kinds[CURRENCY] and digits)
-    row[feature.HAS_AT_SIGN] = _flag(kinds[AT_SIGN])
-    row[feature.HAS_SEPARATOR] = _flag(kinds[SEPARATOR])
+    row[feature.ENDS_SENTENCE] = flag(last == SENTENCE_END or last == QUESTION)
+    row[feature.ENDS_WITH_COLON] = flag(last == COLON)
+    row[feature.STARTS_UPPER] = flag(first == UPPER)
+    row[feature.ALL_UPPER] = flag(kinds[UPPER] and not kinds[LOWER])
+    row[feature.STARTS_LOWER] = flag(first == LOWER)
+    row[feature.HAS_PRICE] = flag(kinds[CURRENCY] and digits)
+    row[feature.HAS_AT_SIGN] = flag(kinds[AT_SIGN])
+    row[feature.HAS_SEPARATOR] = flag(kinds[SEPARATOR])
 
 
 cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
@@ -203,7 +203,3 @@ cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
     century = PyUnicode_READ(text.kind, text.data, position - 4) << 8
     century |= PyUnicode_READ(text.kind, text.data, position - 3)
     return century == (c"1" << 8 | c"9") or century == (c"2" << 8 | c"0")
-
-
-cdef inline uint8_t _flag(bint is_so) noexcept nogil:
-    return 255 if is_so else 0

@@ -4,7 +4,6 @@
 from libc.stdint cimport uint16_t, uintptr_t
 from libc.string cimport memset, strlen
 
-from dehusk.inference.native.attributes cimport attribute
 from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
 from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
@@ -422,7 +421,7 @@ cdef str _address_of(Element *link):
     cdef String address
     if link == NULL:
         return None
-    address = attribute(link, "href")
+    address = markup.value_of(link, markup.HREF)
     return decoded(address) if 0 < address.length <= MAX_LINK else None
 
 

@@ -293,7 +293,7 @@ def _altered(page: DehuskPage, given: GoldPage, texts: Sequence[str]) -> Iterato
     choice, html = zlib.crc32(page.id.encode()), given.html
     short = shortened(page.id, html, texts, page.content, page.comment)
     if short is not None:
-        made = _relabeled(page, texts, segment(encode_text(short), url=given.url), "shortened")
+        made = _relabeled(page, texts, short, given.url, "shortened")
         if made.encoded.words[made.content].sum() < made.encoded.words[made.comment].sum():
             yield from _worthwhile(made)
     other = short if short is not None and choice & 1 else html
@@ -301,8 +301,7 @@ def _altered(page: DehuskPage, given: GoldPage, texts: Sequence[str]) -> Iterato
         other = with_few_comments(page.id, other, texts, page.comment)
     called = renamed(page.id, other)
     if called is not None:
-        segmented = segment(encode_text(called), url=given.url)
-        yield from _worthwhile(_relabeled(page, texts, segmented, _RENAMED))
+        yield from _worthwhile(_relabeled(page, texts, called, given.url, _RENAMED))
 
 
 def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
@@ -310,8 +309,9 @@ def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
         yield page
 
 
-def _relabeled(page: DehuskPage, texts: Sequence[str], segmented: SegmentedPage, altered: str) -> DehuskPage:
+def _relabeled(page: DehuskPage, texts: Sequence[str], html: str, url: str, altered: str) -> DehuskPage:
     """Return a page made of another one, its labels by the texts of the blocks."""
+    segmented = segment(encode_text(html), url=url)
     words = block_words(segmented.texts)
     content, comment, uncertain = (
         labels_by_text(texts, labels, segmented.texts)
