@@ -53,7 +53,7 @@ docs: .venv-docs/.ready ## build the documentation as a website into build/site 
 
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
-	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra train --group test-training -o requirements-training.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra docs -c requirements.lock -o requirements-docs.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra otlp --extra parquet --extra stores -c requirements.lock -o docker/requirements.lock $(ARGS)
 

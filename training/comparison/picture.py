@@ -73,8 +73,7 @@ def nearest(boxes: Doubles, points: Doubles) -> Doubles:
 
 def meet(one: Doubles, other: Doubles) -> Bools:
     """Return True for boxes that share some area."""
-    found: Bools = ((one[..., :2] < other[..., 2:]) & (other[..., :2] < one[..., 2:])).all(-1)
-    return found
+    return np.asarray(((one[..., :2] < other[..., 2:]) & (other[..., :2] < one[..., 2:])).all(-1))
 
 
 def are_crossed(boxes: Doubles, starts: Doubles, ends: Doubles) -> Bools:

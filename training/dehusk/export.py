@@ -243,7 +243,7 @@ def _kind_weights(graph: Graph, network: PageLabeler) -> tuple[Value, Value]:
 
 def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
     """Add the dense layer over the standardised inputs, shape [blocks, dense]."""
-    scale = np.full(INPUTS, 1 / 255)
+    scale = np.full(INPUTS, 1 / 255, np.float32)
     scale[-len(SCORES) :] = SCORE_SCALE
     standard, layer = first.standard, first.network.dense
     factor = graph.weight("factor", scale / standard.deviation)

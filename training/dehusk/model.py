@@ -58,7 +58,7 @@ class DehuskModel:
         if not len(page.element):
             return np.empty((3, 0), np.float32)
         answer = self.first(page)
-        both = sigmoid((answer.logits + self.second.logits(page, answer)) / 2 + self.offset)
+        both = sigmoid((answer.logits + self.second.logits(page, answer)) * 0.5 + self.offset)
         return np.stack([answer.probabilities, both, answer.comments])
 
 

@@ -101,7 +101,7 @@ def cross_validated(pages: Sequence[AnsweredPage], report: Report) -> Validation
         learned = [page.learned for page, its in zip(pages, folds, strict=True) if its != fold]
         for strength, scores in after.items():
             correction = fit_correction(learned, strength)
-            for number in np.flatnonzero(folds == fold):
+            for number in np.flatnonzero(folds == fold).tolist():
                 scores[number] = pages[number].score(correction)
     strength = _best({strength: float(scores.mean()) for strength, scores in after.items()})
     return Validation(strength, np.array([page.score() for page in pages]), after[strength])

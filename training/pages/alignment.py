@@ -82,7 +82,7 @@ def _placements(
     return _Placements(
         starts=np.maximum(places - length, 0),
         ends=np.minimum(places, gold_length),
-        scores=found[places] - _PLACEMENT_COST,
+        scores=found[places].astype(np.float64) - _PLACEMENT_COST,
     )
 
 

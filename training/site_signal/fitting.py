@@ -41,7 +41,7 @@ def fit(visits: Iterable[Visit], settings: SignalSettings) -> SignalNetwork:
     return SignalNetwork(
         weights=np.concatenate([each.weights for each in fitted], axis=1),
         biases=np.concatenate([each.biases for each in fitted]),
-        outputs=np.concatenate([each.outputs for each in fitted]) / np.float32(len(fitted)),
+        outputs=np.concatenate([each.outputs / np.float32(len(fitted)) for each in fitted]),
         offset=sum(each.offset for each in fitted) / len(fitted),
     )
 

@@ -44,8 +44,8 @@ class WordVectors:
         places = np.searchsorted(self.tokens, page.ids[words])
         known = np.append(self.tokens, OF_TAG)[places] == page.ids[words]
         sums = self._sums(blocks[known], places[known], len(page))
-        counts = np.bincount(blocks[known], minlength=len(page))
-        means: npt.NDArray[np.float32] = sums / (127 * np.maximum(counts, 1))[:, None].astype(np.float32)
+        counts = np.maximum(np.bincount(blocks[known], minlength=len(page)), 1).astype(np.float32)
+        means: npt.NDArray[np.float32] = sums / (127 * counts)[:, None]
         return means
 
     def _sums(

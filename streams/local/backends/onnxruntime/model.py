@@ -1,7 +1,8 @@
 """Triton's `onnxruntime` backend for the Triton that pip installs, which has only a Python backend.
 
 It serves an unchanged model repository the way the C++ backend does, ragged batching included, on the CPU.
-The server finds it as `<backend directory>/onnxruntime/model.py`.
+The server finds it as `<backend directory>/onnxruntime/model.py`. Tensors pass by DLPack, as `as_numpy` and
+`Tensor(…)` of that Triton know the arrays of NumPy 1 alone.
 """
 
 import fcntl
@@ -80,7 +81,7 @@ class TritonPythonModel:
             )
 
     def _feed(self, request: Any) -> Arrays:
-        return {name: triton.get_input_tensor_by_name(request, name).as_numpy() for name in self._inputs}
+        return {name: np.from_dlpack(triton.get_input_tensor_by_name(request, name)) for name in self._inputs}
 
     def _answers(self, feeds: list[Arrays]) -> list[Any]:
         try:
@@ -96,7 +97,7 @@ class TritonPythonModel:
             merged[name] = np.array([feed[source].size for feed in feeds], np.int32)
         outputs = dict(zip(self._outputs, self._session.run(self._outputs, merged), strict=True))
         return [
-            triton.InferenceResponse([triton.Tensor(name, part) for name, part in each.items()])
+            triton.InferenceResponse([triton.Tensor.from_dlpack(name, part) for name, part in each.items()])
             for each in self._scattered(outputs, feeds)
         ]
 
