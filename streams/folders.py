@@ -1,5 +1,6 @@
 """Folders that are written, locked while a process uses them, and removed by another if it was killed."""
 
+import errno
 import fcntl
 import os
 import shutil
@@ -12,6 +13,8 @@ from dehusk.schemas.errors import ConfigurationError
 
 LOCK = "lock"
 """File in a folder that is locked while the folder is used."""
+NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT))
+"""Numbers of the errors of a file system without room."""
 
 
 @contextmanager

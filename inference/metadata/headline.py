@@ -97,6 +97,11 @@ def find_headline(page: ShownPage, url: str, frequencies: BlockFrequencies | Non
     return _Search(page, url, frequencies).result()
 
 
+def is_heading(path: str) -> bool:
+    """Return True for the path of a block in a heading."""
+    return _HEADING.search(path) is not None
+
+
 def headline_block(page: ShownPage, url: str) -> int | None:
     """Return the block where readers see the headline of a page at a URL; None if they see none.
 
@@ -107,7 +112,7 @@ def headline_block(page: ShownPage, url: str) -> int | None:
         return min(main, key=lambda block: (page.hidden[block], block))
     title = page.title.casefold()
     words = set(_WORDS.findall(title))
-    headings = [block for block, path in enumerate(page.paths) if "/h" in path and _HEADING.search(path)]
+    headings = [block for block, path in enumerate(page.paths) if "/h" in path and is_heading(path)]
     best = max(headings, key=lambda block: (_shared(page.texts[block], words), -block), default=None)
     if best is not None and _shared(page.texts[best], words) >= _MIN_WORDS:
         return best

@@ -5,7 +5,6 @@ weighed by its place, the text around it, its label and the classes of the eleme
 is taken if it is good enough.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from itertools import pairwise
@@ -21,6 +20,7 @@ from dehusk.inference.metadata.dated_blocks import (
     month_of,
 )
 from dehusk.inference.metadata.dates import DateMention, day_of
+from dehusk.inference.metadata.headline import is_heading
 from dehusk.inference.metadata.labels import DateLabel, label_in
 
 _SOME_PROSE, _MUCH_PROSE = 400, 1_500
@@ -35,7 +35,6 @@ _SENTENCE_WORDS = 3
 """Words in lower case from which they are one."""
 _BESIDE = 3
 """Characters between two dates beside each other; also blocks between an entry of a list and its heading."""
-_HEADING = re.compile(r"/h[1-6](?:/|\Z)")
 
 _META = frozenset(
     crc32(b"c:" + word)
@@ -202,7 +201,7 @@ def _surroundings(blocks: Blocks, block: DatedBlock) -> Iterator[str]:
     for tag in ("p", "time", "dl"):
         if f"/{tag}/" in path:
             yield tag
-    if _HEADING.search(path):
+    if is_heading(path):
         yield "heading"
     if blocks.hidden[block.at]:
         yield "hidden"
@@ -218,7 +217,7 @@ def _repetition(blocks: Blocks, at: int, dated: Sequence[DatedBlock], head: int 
     yield "alike"
     headed = sum(
         any(
-            near not in {each, head} and _HEADING.search(blocks.paths[near])
+            near not in {each, head} and is_heading(blocks.paths[near])
             for near in range(max(0, each - _BESIDE), min(len(blocks.paths), each + _BESIDE + 1))
         )
         for each in same

@@ -1,6 +1,5 @@
 """The `dehusk` command."""
 
-import errno
 import logging
 import platform
 import sys
@@ -28,6 +27,7 @@ from dehusk.streams.cli.shared.interrupts import (
     interrupt_on_signals,
     interrupted_status,
 )
+from dehusk.streams.folders import NO_ROOM
 from dehusk.streams.logs import are_json
 from dehusk.streams.settings import TritonSettings
 from dehusk.streams.wording import missing
@@ -74,8 +74,6 @@ _COMMANDS = {
 _ROOMS = frozenset(("model", "sites", "top"))
 """Commands that have a folder of their own."""
 _log = logging.getLogger(__name__)
-_FULL = {errno.ENOSPC, errno.EDQUOT}
-"""Errors of an output without room."""
 
 
 class _LazyGroup(click.Group):
@@ -169,7 +167,7 @@ def main() -> None:
         _print_error(error)
         sys.exit(1)
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in NO_ROOM:
             raise
         sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
         exit_at_once(1)

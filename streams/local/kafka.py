@@ -5,7 +5,6 @@ from Maven Central once and kept.
 """
 
 import asyncio
-import errno
 import fcntl
 import os
 import re
@@ -25,7 +24,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.folders import LOCK, writing
+from dehusk.streams.folders import LOCK, NO_ROOM, writing
 from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.local.process import Program
 from dehusk.streams.settings import MIB
@@ -38,7 +37,6 @@ _COORDINATES = (
     f"org.apache.kafka:kafka_2.13:jar:{KAFKA_VERSION}:compile",
     "org.slf4j:slf4j-simple:jar:1.7.36:compile",
 )
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _OF_ONE_VERSION = (
     "kafka_2.13",
     "kafka-clients",
@@ -282,7 +280,7 @@ def _fetch(folder: Path, resolve: Resolve) -> None:
     try:
         jars = resolve(repository)
     except (OSError, RuntimeError, ParseError) as error:  # of requests, of jgo, of an answer that is no POM
-        if isinstance(error, OSError) and (error.filename or error.errno in _FULL):
+        if isinstance(error, OSError) and (error.filename or error.errno in NO_ROOM):
             raise  # of the cache
         raise UnavailableError(
             f"Kafka's jars could not be fetched from Maven Central ({error}). Go online once, or copy"
