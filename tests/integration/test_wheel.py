@@ -1,4 +1,4 @@
-"""The wheel, built from what git has, and installed beside packages that are called like our folders."""
+"""The wheel, with the library that the checkout has compiled, beside packages called like our folders."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterable
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
+from sysconfig import get_config_var, get_platform
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from packaging.utils import canonicalize_name
 from dehusk.streams.wording import EXTRAS
 
 ROOT = Path(__file__).parents[2]
+NATIVE = "dehusk/inference/native"
 PAGE = "<nav><a href=/>Home</a></nav><main><p>" + "A paragraph of prose, long enough to be content. " * 3
 
 
@@ -25,6 +27,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, built = tmp_path_factory.mktemp("source") / "dehusk", tmp_path_factory.mktemp("wheel")
     left_out = shutil.ignore_patterns(".*", "build", "*.egg-info", "*.so", "*.c", "__pycache__", "tests")
     shutil.copytree(ROOT, source, symlinks=True, ignore=left_out)
+    compiled = source / "build" / f"lib.{get_platform()}-{sys.implementation.cache_tag}" / NATIVE
+    compiled.mkdir(parents=True)
+    (library,) = (ROOT / "inference/native").glob(f"_library*{get_config_var('EXT_SUFFIX')}")
+    shutil.copy2(library, compiled)  # with its C: to compile them once more would take a minute
+    shutil.copytree(ROOT / "build/cython", source / "build/cython")
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     subprocess.run([*command, "--wheel-dir", built, source], check=True, timeout=600)
     (file,) = built.glob("*.whl")
