@@ -24,13 +24,13 @@ USUAL, OTHER = "7", "8"
 FAILING = "9"
 """It answers a line of text, and each page of more than one block with NaN."""
 SLOW = "10"
-"""It answers as the default model does, after a loop that takes half a second or so."""
+"""It answers as the default model does, after a loop that takes a sixth of a second or so."""
 CORRUPT = "11"
 """Its file ends early: it cannot be loaded."""
 SERVED = (USUAL, OTHER, FAILING, SLOW)
 KEPT = 0.9
 """The least probability that the version `OTHER` gives a block."""
-_SLOW_TRIPS = 400_000
+_SLOW_TRIPS = 120_000
 _FLOAT, _INT64, _BOOL = 1, 7, 9
 _OUTPUT, _RENAMED = b"\x12\x04prob", b"\x12\x04prio"
 
