@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT, source, symlinks=True, ignore=left_out)
     compiled = source / "build" / f"lib.{get_platform()}-{sys.implementation.cache_tag}" / NATIVE
     compiled.mkdir(parents=True)
-    (library,) = (ROOT / "inference/native").glob(f"_library*{get_config_var('EXT_SUFFIX')}")
+    (library,) = (ROOT / NATIVE).glob(f"_library*{get_config_var('EXT_SUFFIX')}")
     shutil.copy2(library, compiled)  # with its C: to compile them once more would take a minute
     shutil.copytree(ROOT / "build/cython", source / "build/cython")
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
