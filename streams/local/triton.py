@@ -51,6 +51,7 @@ class TritonServer(Program):
             f"--model-repository={self.repository}",
             f"--backend-directory={self._backends}",
             "--model-control-mode=explicit",
+            "--disable-auto-complete-config",  # which takes a process more for each model and version
             *(f"--load-model={model}" for model in self._models()),
             f"--http-address={LOOPBACK}",
             f"--http-port={self.http_port}",

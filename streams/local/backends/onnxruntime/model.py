@@ -29,11 +29,6 @@ _BATCH_OUTPUT = "BATCH_SCATTER_WITH_INPUT_SHAPE"
 class TritonPythonModel:
     """One instance of one model version; the name and the methods are Triton's."""
 
-    @staticmethod
-    def auto_complete_config(config: Any) -> Any:
-        """Return the configuration as it is: `config.pbtxt` must be complete."""
-        return config
-
     def initialize(self, args: dict[str, str]) -> None:
         """Load the model file of this version, and hold a lock for as long as this process lives."""
         config = json.loads(args["model_config"])
