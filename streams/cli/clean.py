@@ -10,7 +10,7 @@ import click
 
 from dehusk.streams.cli.shared.interrupts import (
     exit_at_once_on_errors,
-    interrupts_postponed,
+    loading,
     report_interruption,
 )
 from dehusk.streams.cli.shared.options import (
@@ -154,7 +154,7 @@ def command(
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)
     _require_output(output, settings.format, paths, site_statistics, two_pass=two_pass)
-    with interrupts_postponed():
+    with loading():
         from dehusk.streams.cli.offline_run import OfflineRun
         from dehusk.streams.labelers import open_labeler
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
-from dehusk.streams.cli.shared.interrupts import interrupts_postponed
+from dehusk.streams.cli.shared.interrupts import loading
 from dehusk.streams.cli.shared.kafka_options import (
     checked_topics,
     compression_option,
@@ -305,7 +305,7 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
     """
-    with interrupts_postponed():
+    with loading():
         from dehusk.streams.worker.run import run_worker
 
     configure_logs(log_level, as_json=log_json)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.streams.cli.shared.interrupts import interrupts_postponed
+from dehusk.streams.cli.shared.interrupts import loading
 
 HEAR_HANG_UP = """\
 import os, signal, sys
@@ -118,7 +118,7 @@ def test_an_interrupt_while_modules_load_comes_behind_it() -> None:
     loaded = []
 
     def load() -> None:
-        with interrupts_postponed():
+        with loading():
             signal.raise_signal(signal.SIGINT)
             loaded.append(True)
 
