@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
-from dehusk.inference.labelers.onnx import open_session, run
 from dehusk.inference.labelers.repository import MODEL_FILE
 from dehusk.inference.labelers.signature import Signature
 from dehusk.inference.labelers.triton_client import READY, RefusedError
@@ -187,6 +186,8 @@ async def open_onnx_runner(file: Path, signature: Signature, seconds: float) -> 
 
 def _serve(connection: Connection, file: Path, signature: Signature) -> None:
     """Answer batches until the other end is closed."""
+    from dehusk.inference.labelers.onnx import open_session, run  # noqa: PLC0415 this process alone needs the runtime
+
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     session = None
     with suppress(EOFError, OSError):

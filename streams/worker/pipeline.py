@@ -32,7 +32,6 @@ from dehusk.streams.worker.process import Loop
 from dehusk.streams.worker.results import Traces
 from dehusk.streams.worker.revisits.requests import open_requests
 from dehusk.streams.worker.revisits.revisiting import REVISION, Revisiting, Scheduling
-from dehusk.streams.worker.rollout.opening import open_rollout
 from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, Assembler, MessageCleaner, StoreObserver
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
 from dehusk.streams.worker.steps.flow import DeliveryProtocol, Flow
@@ -169,6 +168,8 @@ async def _open_labeler(
     """Open the labeler by the versions on the control topic or, without one, by the labeler's own."""
     dependency = context.dependencies.labeler
     if (topic := settings.topics.control) is not None:
+        from dehusk.streams.worker.rollout.opening import open_rollout  # noqa: PLC0415 Triton's client comes with it
+
         async with open_rollout(
             settings, topic, name, dependency=dependency, metrics=context.metrics
         ) as rollout:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import subprocess
 import sys
 from collections.abc import Iterator
 from io import BytesIO
@@ -386,3 +387,9 @@ def test_a_bug_that_ends_a_worker_is_json_in_a_log_of_json(
     sys.excepthook(KeyError, KeyError("bug"), None)
     (line,) = capsys.readouterr().err.splitlines()
     assert "KeyError: 'bug'" in orjson.loads(line)["exception"]
+
+
+def test_a_worker_loads_the_runtime_of_no_labeler_that_it_does_not_use() -> None:
+    program = "import sys, dehusk.streams.worker.run; print({'onnxruntime', 'tritonclient'} & {*sys.modules})"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "set()\n"
