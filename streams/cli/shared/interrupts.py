@@ -23,8 +23,8 @@ _interrupted_by = [signal.SIGINT]
 def loading() -> Iterator[None]:
     """Import modules within: signals wait, and the garbage collector passes over what stays loaded.
 
-    An interrupt of a compiled module's import could raise anything. The collector would take a quarter of a
-    worker's start and end.
+    An interrupt of a compiled module's import could raise anything. The collector would take a tenth of the
+    start of a worker.
     """
     with blocked(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         gc.disable()
