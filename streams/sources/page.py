@@ -36,6 +36,8 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
 _URL = re.compile(
     r"(?:https?://[^\s/?#\x00-\x20\x7f][^\x00-\x20\x7f]*|file:///[^\x00-\x20\x7f]*)", re.IGNORECASE
 )
+ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+"""Begin of an absolute URL, whatever its scheme."""
 _OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _WEB_SCHEMES = {"http", "https", "file"}
 _MAX_URL = 16 * KIB

@@ -8,7 +8,7 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.fields import Fields, json_in
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
-from dehusk.streams.sources.page import Outcome, describe_excess, known_url
+from dehusk.streams.sources.page import ABSOLUTE, Outcome, describe_excess, known_url
 from dehusk.streams.sources.source import Decoded, Record, named_url
 from dehusk.streams.stores.roots import Root
 
@@ -30,7 +30,6 @@ _PLACE = re.compile(
     rf"[a-z][a-z0-9+]*://{_TEXT}|\.?/?(?:{_TEXT}/)+{_TEXT}|{_TEXT}\.x?html?(?:\.\w{{2,4}})?", re.IGNORECASE
 )
 """A URL, a path with a folder in it, or the name of a file of HTML."""
-_ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BUCKETS = ("s3", "s3a", "gs")
 
 
@@ -111,13 +110,13 @@ class Reference(JsonFields):
         """Return the root that a reference lies below, and its name there."""
         bucket = fields.get("bucket")
         absolute = [reference]
-        if isinstance(bucket, str) and not _ABSOLUTE.match(reference):
+        if isinstance(bucket, str) and not ABSOLUTE.match(reference):
             absolute = [f"{scheme}://{bucket}/{reference.lstrip('/')}" for scheme in _BUCKETS]
         for root in self._roots:
             for each in absolute:
                 if (name := root.below(each)) is not None:
                     return root, name
-        if absolute != [reference] or _ABSOLUTE.match(reference):
+        if absolute != [reference] or ABSOLUTE.match(reference):
             return None, ""
         return self._roots[0], reference.removeprefix("./").lstrip("/")
 

@@ -22,7 +22,7 @@ from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.settings import KIB
 from dehusk.streams.sources.compression import GZIP, inflate
 from dehusk.streams.sources.fields import parse_time
-from dehusk.streams.sources.page import Answer, Outcome, describe_excess, html_page, page_url
+from dehusk.streams.sources.page import ABSOLUTE, Answer, Outcome, describe_excess, html_page, page_url
 from dehusk.streams.sources.source import CrawlerFormat, Decoded, Record
 from dehusk.streams.stores.errors import StoreError
 
@@ -31,7 +31,6 @@ ARC_BEGINS = b"filedesc://"
 _DATE = re.compile(r"\d{12}(?:\d\d|\d{5})?", re.ASCII)
 """Digits of a time, to the minute, second or millisecond."""
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def arc_headers(line: bytes) -> StatusAndHeaders | None:
@@ -43,7 +42,7 @@ def arc_headers(line: bytes) -> StatusAndHeaders | None:
     words = StatusAndHeadersParser.decode_header(line).strip().split(" ")
     dates = (at for at in range(2, len(words) - 2) if _DATE.fullmatch(words[at]))
     date = next(dates, None)
-    if date is None or not _URL.match(words[0]) or not _LENGTH.fullmatch(words[-1]):
+    if date is None or not ABSOLUTE.match(words[0]) or not _LENGTH.fullmatch(words[-1]):
         return None
     describes_file = line.startswith(ARC_BEGINS)
     headers = [

@@ -10,6 +10,7 @@ from dehusk.streams.demo.sites import fetch_package
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
+from tests.unit.streams.models import graphs
 
 INTEGRATION = Path(__file__).parent
 
@@ -26,6 +27,23 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """Kafka (one node), Redis and Triton; a test that stops a service starts it again, with the same data."""
     with LocalStack(tmp_path_factory.mktemp("stack"), persistent=True) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """A Triton of this module's own, with one small model of one version."""
+    model = tmp_path_factory.mktemp("models") / "model"
+    graphs.write_version(model / "1", graphs.always(0.5))
+    graphs.write_config(model, "model")
+    directory = tmp_path_factory.mktemp("triton")
+    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
+        yield stack
+
+
+@pytest.fixture
+def repository(triton: LocalStack) -> Path:
+    """The models that this Triton serves."""
+    return triton._repository
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -17,22 +16,6 @@ from dehusk.streams.local.stack import LocalStack
 from tests.unit.streams.models import graphs
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
-
-
-@pytest.fixture(scope="module")
-def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """A Triton of this module's own, with one small model of one version."""
-    model = tmp_path_factory.mktemp("models") / "model"
-    graphs.write_version(model / "1", graphs.always(0.5))
-    graphs.write_config(model, "model")
-    directory = tmp_path_factory.mktemp("triton")
-    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
-        yield stack
-
-
-@pytest.fixture
-def repository(triton: LocalStack) -> Path:
-    return triton._repository
 
 
 def call(triton: LocalStack, *words: object, status: int = 0) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,22 +25,6 @@ from tests.unit.streams.models import graphs
 
 NEWEST = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent
 PAGES = [golden.page for golden in read_golden(NEWEST / GOLDEN_FILE)]
-
-
-@pytest.fixture(scope="module")
-def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """A Triton of this module's own, with one small model of one version."""
-    model = tmp_path_factory.mktemp("models") / "model"
-    graphs.write_version(model / "1", graphs.always(0.5))
-    graphs.write_config(model, "model")
-    directory = tmp_path_factory.mktemp("triton")
-    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
-        yield stack
-
-
-@pytest.fixture
-def repository(triton: LocalStack) -> Path:
-    return triton._repository
 
 
 async def answering(address: str, version: str = "") -> set[str]:
