@@ -9,17 +9,29 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+_SIGNS = x509.KeyUsage(
+    key_cert_sign=True,
+    crl_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 class Authority:
-    """An authority that signs certificates, and the files of these."""
+    """An authority that signs certificates, and the files of these, with all that RFC 5280 asks for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test's authority")])
-        signed = self._build(self._name, self._key).add_extension(
-            x509.BasicConstraints(ca=True, path_length=None), critical=True
-        )
+        is_authority = x509.BasicConstraints(ca=True, path_length=None)
+        signed = self._build(self._name, self._key).add_extension(is_authority, critical=True)
+        signed = signed.add_extension(_SIGNS, critical=True)
         self.file = self._write("ca.pem", signed.sign(self._key, hashes.SHA256()))
 
     def certify(self, name: str, *addresses: str) -> tuple[Path, Path]:
@@ -39,7 +51,10 @@ class Authority:
     def _build(self, subject, key):
         now = dt.datetime.now(dt.UTC)
         builder = x509.CertificateBuilder(self._name, subject, key.public_key(), x509.random_serial_number())
-        return builder.not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
+        builder = builder.not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
+        own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        return builder.add_extension(own, critical=False).add_extension(authority, critical=False)
 
     def _write(self, name, certificate):
         (self._folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))

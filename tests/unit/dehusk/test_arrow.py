@@ -266,8 +266,9 @@ print("done")
 
 def run_to_its_end(program: str) -> None:
     """Run a program that says when it is done, and then ends by itself."""
+    quiet = ("-W", "ignore:This process:DeprecationWarning")  # of a fork beside threads, from Python 3.12 on
     ended = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=240
+        [sys.executable, *quiet, "-c", program], check=False, capture_output=True, text=True, timeout=240
     )
     assert (ended.stdout, ended.stderr, ended.returncode) == ("done\n", "", 0)
 

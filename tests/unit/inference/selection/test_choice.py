@@ -12,6 +12,7 @@ from dehusk.inference.selection.selection import (
     likely_comments,
     select,
     takes_content,
+    weigh,
 )
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.options import DocumentOptions
@@ -40,11 +41,13 @@ def page_of(words: list[int], hidden: list[bool]) -> EncodedPage:
 
 
 def kept(page: EncodedPage, likely: list[float], of_comments: list[float], how: Comments) -> Bools:
-    """Return the shown blocks that `select` keeps, and their comments if they are part of the text."""
-    probabilities, comments = np.array(likely, np.float64), np.array(of_comments, np.float32)
-    content = select(probabilities * ~page.hidden, page.words, page.repeat, comments, page.alike)
+    """Return the shown blocks that are content, and the comments among them if they are part of the text."""
+    probabilities = np.array(likely, np.float64)
+    comments = likely_comments(probabilities, np.array(of_comments, np.float32), page.words, page.alike)
+    weights, threshold = weigh(probabilities * ~page.hidden, page.words, page.repeat, comments)
+    content = comments if threshold is None else weights >= threshold
     if how is Comments.INCLUDE:
-        content = content | likely_comments(probabilities, comments, page.words, page.alike)
+        content = content | comments
     return content & ~page.hidden
 
 

@@ -215,7 +215,7 @@ async def test_a_renewed_certificate_is_taken_up(
     monkeypatch.setattr("dehusk.streams.web.access.CHECK_SECONDS", 0.01)
     certificate, key = authority.certify("worker", "127.0.0.1")
     pages = Certificate(certificate, key)
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0, ssl=pages.context)
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=pages.context)
     served = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
     assert await shown_by(served, trusting) == "worker"
     for old, new in zip((certificate, key), authority.certify("renewed", "127.0.0.1"), strict=True):
@@ -234,7 +234,7 @@ async def test_a_broken_renewal_leaves_the_old_certificate(
 ) -> None:
     certificate, key = authority.certify("worker", "127.0.0.1")
     pages = Certificate(certificate, key)
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0, ssl=pages.context)
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=pages.context)
     served = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
     renewed, new_key = authority.certify("renewed", "127.0.0.1")
     renewed.replace(certificate)
