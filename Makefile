@@ -126,8 +126,9 @@ define install
 	test -z "$$missing" || { echo "Packages are missing; install them with: sudo apt-get install$$missing"; exit 1; }
 	@echo "Installing $(2) into $(1); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(1)
-	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement $(2)
+	@$(1)/bin/pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement $(2)
+	@# On all processors, which pip does not; also where Python is to write no bytecode. A package may hold files for newer Pythons.
+	@$(1)/bin/python -m compileall -qq -j 0 $(1)/lib dehusk streams inference schemas training || true
 	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@$(1)/bin/python -m compileall -q dehusk streams inference schemas training  # also where Python is to write no bytecode
 	@touch $@
 endef
