@@ -105,6 +105,8 @@ def test_a_message_that_holds_only_a_reference_says_so(value, source):
         {"url": URL, "key": 5},
         {"reference": URL, "content": "<p>"},
         [1, 2],
+        b"2024/" * 40 + b" and text",
+        b"a/" * 2000 + b"<",
     ],
 )
 def test_other_messages_hold_no_reference(value, folder):
