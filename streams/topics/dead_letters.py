@@ -39,6 +39,8 @@ _REPLAY_OF = "dehusk.replay-of"
 _REPLAYED = "dehusk.replayed"
 _CONNECT_NAMES = ("topic", "partition", "offset", "stage", "exception.class.name", "exception.message")
 Headers = tuple[tuple[str, bytes | None], ...]
+_MAX_DIGITS = 9
+"""Digits of the largest number of replays."""
 _MAX_TEXT = 2000
 """Characters of a header's text, which may quote a page at any length."""
 MAX_BARE_BYTES = 20 * KIB
@@ -106,10 +108,11 @@ def read_dead_letter(message: Message) -> DeadLetter | None:
 
 def _read(message: Message, before: Headers, added: Headers) -> DeadLetter:
     """Read the letter from the headers that the message had before and those that were added."""
-    own, error = Message(None, None, before), Message(None, None, added)
+    error = Message(None, None, added)
     connect = {name: _text(error, _CONNECT + name) for name in _CONNECT_NAMES}
     origin = Origin(connect["topic"], int(connect["partition"]), int(connect["offset"]))
     kept = tuple(header for header in before if header[0] not in (_REPLAYS, _REPLAY_OF))
+    replays, first_origin = _replayed(Message(None, None, before)) or (0, origin)
     return DeadLetter(
         original=Record(message.key, message.value, kept),
         origin=origin,
@@ -118,9 +121,19 @@ def _read(message: Message, before: Headers, added: Headers) -> DeadLetter:
         detail=connect["exception.message"],
         stated_url=_text(error, _URL) or None,
         is_whole=len(message.value or b"") >= int(_text(error, _VALUE_BYTES) or "0"),
-        replays=int(_text(own, _REPLAYS) or "0"),
-        first_origin=_origin(_text(own, _REPLAY_OF)) or origin,
+        replays=replays,
+        first_origin=first_origin,
     )
+
+
+def _replayed(message: Message) -> tuple[int, Origin] | None:
+    """Return how often a message was put back, and its first failure; None if `replay` has not marked it."""
+    count = _text(message, _REPLAYS)
+    try:
+        first = _origin(_text(message, _REPLAY_OF))
+    except ValueError:
+        return None
+    return (int(count), first) if first and count.isdecimal() and len(count) <= _MAX_DIGITS else None
 
 
 def replay(letter: DeadLetter) -> Record:
