@@ -160,7 +160,7 @@ end
 local function split_pages()
   local all = page_fields['pages']
   page_fields['pages'] = nil
-  obsolete_fields = {'pages'}
+  obsolete_fields[#obsolete_fields + 1] = 'pages'
   for at = 1, #all, PAGE do
     add_page_key(all:sub(at, at + PAGE - 1))
   end

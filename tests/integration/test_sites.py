@@ -424,20 +424,22 @@ async def test_counts_that_are_old_are_halved(redis, fresh):
         assert columns(next_one)[:2] == (3, [3, 2, 1, 0])
 
 
-async def test_pages_from_before_a_halving_are_counted_again(redis, fresh):
-    pages = [page(fresh, f"/{number}", 1, 100 + number) for number in range(1_100)]
+@pytest.mark.parametrize(("before", "batch"), [(1_100, 2), (500, 16)], ids=["", "and are split at once"])
+async def test_pages_from_before_a_halving_are_counted_again(redis, fresh, before, batch):
+    pages = [page(fresh, f"/{number}", 1, 100 + number) for number in range(before)]
+    half = before // 2
     async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
         await store.observe(pages)
         age(redis, fresh, 15)
-        first, second = await store.observe(pages[:2])
-        assert columns(first)[:2] == (550, [550, 0])  # it sees half of itself
-        assert columns(second)[:2] == (551, [551, 0])
-        again, _ = await store.observe(pages[:2])
-        assert columns(again)[:2] == (551, [551, 0])
+        first, second, *_ = await store.observe(pages[:batch])
+        assert columns(first)[:2] == (half, [half, 0])  # it sees half of itself
+        assert columns(second)[:2] == (half + 1, [half + 1, 0])
+        again, *_ = await store.observe(pages[:batch])
+        assert columns(again)[:2] == (half + batch - 1, [half + batch - 1, 0])
     with closing(Redis.from_url(redis.addresses.redis)) as client:
         fields = client.hgetall(f"dehusk:3:{{{fresh}}}")
     keys = b"".join(value for name, value in fields.items() if name.startswith(b"pages"))
-    assert len(keys) == 2 * 2 * KEY_BYTES  # of two pages and their contents; all others are forgotten
+    assert len(keys) == batch * 2 * KEY_BYTES  # of these pages and their contents; all others are forgotten
 
 
 async def test_frozen_counts_are_counted_on_once_they_are_halved(redis, fresh):
