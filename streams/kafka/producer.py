@@ -28,6 +28,8 @@ _MAX_REQUEST_BYTES = 96 * MIB
 """Below the brokers' own limit (100 MiB), beyond which they hang up."""
 _MAX_BATCH_BYTES = 32 * KIB
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
+_MAX_TOGETHER_BYTES = MIB
+"""Size of a batch that any topic takes by default, for records of which all or none are to be written."""
 _LINGER_MS = 5
 _NULL = object()
 """Placeholder of null until it is serialized: beside a null key, aiokafka takes a None for a mistake."""
@@ -68,7 +70,11 @@ class SendResult:
 
 
 def create_producer(
-    settings: KafkaSettings, compression: Compression = "none", transactional_id: str | None = None
+    settings: KafkaSettings,
+    compression: Compression = "none",
+    transactional_id: str | None = None,
+    *,
+    max_batch_bytes: int = _MAX_BATCH_BYTES,
 ) -> AIOKafkaProducer:
     """Create a producer, not yet started, whose records are acknowledged by all replicas in sync.
 
@@ -82,7 +88,7 @@ def create_producer(
         acks="all",
         compression_type=None if compression == "none" else compression,
         linger_ms=_LINGER_MS,
-        max_batch_size=_MAX_BATCH_BYTES,
+        max_batch_size=max_batch_bytes,
         max_request_size=_MAX_REQUEST_BYTES,
         value_serializer=serialized,
         transactional_id=transactional_id,
@@ -140,14 +146,14 @@ async def send_together(settings: KafkaSettings, topic: str, records: Sequence[R
         ConfigurationError: they are too large, or the brokers refuse them.
         UnavailableError: the brokers do not answer; the records may be written.
     """
-    async with open_producer(settings) as producer:
+    async with open_producer(settings, max_batch_bytes=_MAX_TOGETHER_BYTES) as producer:
         batch = producer.create_batch()
         added = [
             batch.append(timestamp=None, key=each.key, value=each.value, headers=list(each.headers))
             for each in records
         ]
         if None in added:
-            raise ConfigurationError(f"records for topic {topic} are larger than {_MAX_BATCH_BYTES:,} bytes")
+            raise ConfigurationError(f"records for topic {topic} are larger than {_MAX_TOGETHER_BYTES:,} bytes")
         with kafka_errors(settings, Operation.WRITE):
             try:
                 await (await producer.send_batch(batch, topic, partition=0))
@@ -158,7 +164,7 @@ async def send_together(settings: KafkaSettings, topic: str, records: Sequence[R
 
 @asynccontextmanager
 async def open_producer(
-    settings: KafkaSettings, compression: Compression = "none"
+    settings: KafkaSettings, compression: Compression = "none", *, max_batch_bytes: int = _MAX_BATCH_BYTES
 ) -> AsyncIterator[AIOKafkaProducer]:
     """Open a producer whose records are acknowledged by all replicas in sync.
 
@@ -166,7 +172,7 @@ async def open_producer(
         UnavailableError: the brokers do not answer.
         ConfigurationError: the brokers refuse the user.
     """
-    producer = create_producer(settings, compression)
+    producer = create_producer(settings, compression, max_batch_bytes=max_batch_bytes)
     try:
         with kafka_errors(settings):
             await producer.start()

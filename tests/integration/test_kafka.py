@@ -13,7 +13,7 @@ from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
 from dehusk.streams.kafka.offsets import check_offsets, committed_offset
 from dehusk.streams.kafka.options import client_options
-from dehusk.streams.kafka.producer import IN_FLIGHT_BYTES, Outgoing, send
+from dehusk.streams.kafka.producer import IN_FLIGHT_BYTES, Outgoing, send, send_together
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
@@ -37,6 +37,16 @@ async def fill(kafka, topic, partitions, counts):
     for partition, count in enumerate(counts):
         wanted = [b"%d.%d" % (partition, number) for number in range(count)]
         await send_values(kafka, topic, *wanted, partition=partition)
+
+
+async def test_records_are_written_together_up_to_what_a_topic_takes_by_default(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1)])
+    large = [Record(b"%d" % number, bytes(100_000)) for number in range(11)]
+    with pytest.raises(ConfigurationError, match="larger than 1,048,576 bytes"):
+        await send_together(kafka, fresh, large)
+    assert await values(kafka, fresh) == []
+    await send_together(kafka, fresh, large[:10])
+    assert await values(kafka, fresh) == [bytes(100_000)] * 10
 
 
 async def test_creates_topics_that_are_missing_and_leaves_the_others(kafka, fresh):
