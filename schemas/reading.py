@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 Value = TypeVar("Value")
 _DAY = len("2024-05-01")
 _UNIONS = (Union, types.UnionType)
+_INTEGERS = range(-(2**63), 2**63)
+"""What columns of a dataset and the types of other languages hold."""
 
 
 def read(kind: type[Value], value: object) -> Value:
@@ -46,6 +48,8 @@ def _read_plain(kind: Any, value: object) -> object:  # noqa: ANN401 of any type
         return value
     if kind is float and type(value) is int:
         return float(value)
+    if type(value) is int and value not in _INTEGERS:
+        raise ValueError(value)
     if isinstance(kind, type) and type(value) is kind:
         return value
     if isinstance(kind, type) and type(value) is str and issubclass(kind, str | date):

@@ -108,6 +108,7 @@ def test_fields_that_are_not_known_are_ignored_and_those_with_defaults_may_be_mi
         ({"url": None}, "url is None, no str"),
         ({"raw_length": "10"}, "raw_length is '10', no int"),
         ({"raw_length": True}, "raw_length is True, no int"),
+        ({"raw_length": 2**63}, "raw_length is 9223372036854775808, no int"),
         ({"fetched_at": "May"}, "fetched_at is 'May', no datetime"),
         ({"degraded": "model"}, "degraded is 'model', no tuple"),
         ({"degraded": ["model", 1]}, r"degraded\[1\] is 1, no str"),
