@@ -7,6 +7,7 @@ process lives, and `RawMessages` reads single messages again from where they are
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from itertools import chain
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
@@ -15,7 +16,7 @@ from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
-from dehusk.streams.kafka.client import describe_topics, require_inputs
+from dehusk.streams.kafka.client import METADATA_SECONDS, describe_topics, require_inputs
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import consumer_options
@@ -64,7 +65,13 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
     partitions = [
         TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)
     ]
-    async with _open_consumer(settings, MIB, _FETCH_BYTES, auto_offset_reset="earliest") as consumer:
+    async with _open_consumer(
+        settings,
+        MIB,
+        _FETCH_BYTES,
+        auto_offset_reset="earliest",
+        metadata_max_age_ms=int(METADATA_SECONDS * 1000),
+    ) as consumer:
         with kafka_errors(settings):
             ends = await consumer.end_offsets(partitions)
         yield Reader(settings, consumer, ends)
@@ -147,11 +154,26 @@ class Reader:
                 yield _message(record), record.timestamp
 
     async def follow(self) -> AsyncGenerator[Timed, None]:
-        """Yield the messages from after it was opened, as they come, for ever."""
+        """Yield the messages from after it was opened, as they come, for ever; of new partitions, all."""
         with kafka_errors(self._settings):
             self._assign(self._ends)
-            async for record in self._consumer:
-                yield _message(record), record.timestamp
+            while True:
+                fetched = await self._consumer.getmany(timeout_ms=int(METADATA_SECONDS * 1000))
+                for record in chain.from_iterable(fetched.values()):
+                    yield _message(record), record.timestamp
+                await self._assign_new_partitions()
+
+    async def _assign_new_partitions(self) -> None:
+        """Assign the partitions that the topics got meanwhile, from their beginning on."""
+        known = self._consumer.assignment()
+        topics = {partition.topic for partition in known}
+        new = {
+            TopicPartition(topic, number): 0
+            for topic in topics
+            for number in self._consumer.partitions_for_topic(topic) or ()
+        }
+        if new.keys() - known:
+            self._assign(new | {partition: await self._consumer.position(partition) for partition in known})
 
     async def offsets(self) -> dict[TopicPartition, int]:
         """Return the number of offsets in each partition; not all of them hold a message."""

@@ -1,15 +1,19 @@
 """The real services that integration tests share: started once per run, on ports of their own."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient
 
 from dehusk.streams.demo.sites import fetch_package
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.kafka.options import client_options
+from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.sources.source import Record
 from tests.unit.streams.models import graphs
 
 INTEGRATION = Path(__file__).parent
@@ -69,6 +73,25 @@ def kafka(stack: LocalStack) -> KafkaSettings:
 def topics_of(group: str) -> TopicSettings:
     """The topics of a group, by its name."""
     return TopicSettings(f"{group}-raw", f"{group}-cleaned", f"{group}-dead", group)
+
+
+@pytest.fixture
+async def admin(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+    """A client for what operators do."""
+    client = AIOKafkaAdminClient(**client_options(kafka))
+    await client.start()
+    yield client
+    await client.close()
+
+
+async def write(kafka: KafkaSettings, topic: str, *records: Record, partition: int | None = None) -> None:
+    """Write records to a topic, which takes all of them."""
+
+    async def outgoing() -> AsyncIterator[Outgoing]:
+        for record in records:
+            yield Outgoing(topic, record, partition)
+
+    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
 @pytest.fixture

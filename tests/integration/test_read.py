@@ -8,14 +8,15 @@ import sys
 from contextlib import aclosing, contextmanager
 
 import pytest
+from aiokafka.admin import NewPartitions
 from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.cli import cli
 from dehusk.streams.kafka import reader
-from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.documents import read_documents
+from tests.integration.conftest import write
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 
@@ -25,14 +26,6 @@ def document(number):
         b"http://x.test/%d" % number,
         b'{"id":"%d","text":"Text %d\\n\\nin Gr\xc3\xb6\xc3\x9fe"}' % (number, number),
     )
-
-
-async def write(kafka, topic, *records):
-    async def outgoing():
-        for record in records:
-            yield Outgoing(topic, record)
-
-    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
 async def run(kafka, *arguments):
@@ -115,6 +108,20 @@ async def test_follows_until_it_is_interrupted(kafka, topics):
         rest, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
     assert rest == "" or json.loads(rest)["id"] == "8"
+
+
+async def test_follows_partitions_that_come_later(kafka, topics, admin):
+    await write(kafka, topics.output, document(0))
+    with reading(kafka, topics.output, "--follow") as process:
+        await asyncio.to_thread(process.stdout.readline)
+        await admin.create_partitions({topics.output: NewPartitions(6)})
+        await write(kafka, topics.output, document(1), partition=5)
+        assert json.loads(await asyncio.to_thread(process.stdout.readline))["id"] == "1"
+        await write(kafka, topics.output, document(2), partition=0)
+        assert json.loads(await asyncio.to_thread(process.stdout.readline))["id"] == "2"
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors, rest) == (0, "", "")
 
 
 @pytest.mark.parametrize("go", ["kill", "pause"])
