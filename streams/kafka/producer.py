@@ -153,7 +153,8 @@ async def send_together(settings: KafkaSettings, topic: str, records: Sequence[R
             for each in records
         ]
         if None in added:
-            raise ConfigurationError(f"records for topic {topic} are larger than {_MAX_TOGETHER_BYTES:,} bytes")
+            most = f"{_MAX_TOGETHER_BYTES:,} bytes"
+            raise ConfigurationError(f"records for topic {topic} are larger than {most}")
         with kafka_errors(settings, Operation.WRITE):
             try:
                 await (await producer.send_batch(batch, topic, partition=0))

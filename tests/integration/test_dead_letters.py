@@ -11,20 +11,12 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.cli import cli
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import dead_letter
+from tests.integration.conftest import write
 
 HEADERS = (("content-type", b"text/html"), ("empty", None))
-
-
-async def write(kafka, topic, *records):
-    async def outgoing():
-        for record in records:
-            yield Outgoing(topic, record)
-
-    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
 async def messages(kafka, topic):

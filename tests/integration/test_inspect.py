@@ -7,18 +7,10 @@ import sys
 from selectolax.lexbor import LexborHTMLParser
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.registry import SourceSettings, open_source
+from tests.integration.conftest import write
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]
-
-
-async def write(kafka, topic, *records):
-    async def outgoing():
-        for record in records:
-            yield Outgoing(topic, record)
-
-    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
 def written_as(crawler, url, text):

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.admin import RecordsToDelete
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
@@ -112,19 +112,12 @@ async def test_an_empty_topic_has_no_messages(kafka, fresh):
     assert await values(kafka, fresh, newest=5) == []
 
 
-async def test_deleted_records_and_transaction_marks_at_the_end_are_passed_over(kafka, fresh):
+async def test_deleted_records_and_transaction_marks_at_the_end_are_passed_over(kafka, fresh, admin):
     await fill(kafka, fresh, 1, [10])
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
     producer = AIOKafkaProducer(bootstrap_servers=kafka.brokers, transactional_id=fresh)
-    await admin.start()
-    await producer.start()
-    try:
-        async with producer.transaction():
-            await producer.send(fresh, b"in a transaction")
-        await admin.delete_records({TopicPartition(fresh, 0): RecordsToDelete(before_offset=8)})
-    finally:
-        await producer.stop()
-        await admin.close()
+    async with producer, producer.transaction():
+        await producer.send(fresh, b"in a transaction")
+    await admin.delete_records({TopicPartition(fresh, 0): RecordsToDelete(before_offset=8)})
     assert await values(kafka, fresh) == [b"0.8", b"0.9", b"in a transaction"]
     assert len(await values(kafka, fresh, newest=1)) == 1  # though the newest offset is the mark's
 

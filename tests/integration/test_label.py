@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.admin import RecordsToDelete
 
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.kafka.client import Topic, create_topics
@@ -110,16 +110,11 @@ async def test_the_least_sure_pages_come_first_and_are_labeled(crawl: Crawl, tmp
         assert [(page["title"], page["state"]) for page in pages] == [("e", "todo"), ("c", "labeled")]
 
 
-async def test_pages_that_kafka_holds_no_more_are_left_out(crawl: Crawl, tmp_path: Path) -> None:
+async def test_pages_that_kafka_holds_no_more_are_left_out(crawl: Crawl, tmp_path: Path, admin) -> None:
     await crawl.page("gone", 0.1)
     await crawl.page("kept", 0.3)
     await crawl.document("another", 0.2, 1)  # as of a topic that was deleted and created again
-    admin = AIOKafkaAdminClient(**client_options(crawl.kafka))
-    await admin.start()
-    try:
-        await admin.delete_records({TopicPartition(crawl.topic, 0): RecordsToDelete(before_offset=1)})
-    finally:
-        await admin.close()
+    await admin.delete_records({TopicPartition(crawl.topic, 0): RecordsToDelete(before_offset=1)})
     told = f"dehusk: 2 pages of {crawl.unsure} left out: Kafka holds no such message\n"
     async with labeling(crawl, tmp_path / "labels.jsonl", told=told) as (pages, _):
         assert names(pages) == ["kept"]

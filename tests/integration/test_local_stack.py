@@ -47,15 +47,10 @@ async def test_kafka_takes_pages_of_many_megabytes(kafka: KafkaSettings, topics:
     assert await stored(kafka.brokers, topics.input) == 1
 
 
-async def test_kafka_creates_no_topic_that_is_only_asked_for(kafka: KafkaSettings, fresh: str) -> None:
-    client = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
-    await client.start()
-    try:
-        (answer,) = await client.describe_topics([fresh])
-        assert answer["error_code"] == UnknownTopicOrPartitionError.errno
-        assert fresh not in await client.list_topics()
-    finally:
-        await client.close()
+async def test_kafka_creates_no_topic_that_is_only_asked_for(admin: AIOKafkaAdminClient, fresh: str) -> None:
+    (answer,) = await admin.describe_topics([fresh])
+    assert answer["error_code"] == UnknownTopicOrPartitionError.errno
+    assert fresh not in await admin.list_topics()
 
 
 def test_triton_serves_every_model_of_the_repository(stack: LocalStack) -> None:

@@ -7,7 +7,6 @@ import shlex
 from dataclasses import asdict
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError
@@ -15,7 +14,6 @@ from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.worker import command as command_of_worker
 from dehusk.streams.kafka.client import Topic, create_topics, describe_topics
-from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.local.folder import free_ports
 from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_nodes
 from dehusk.streams.local.process import Service
@@ -23,6 +21,7 @@ from dehusk.streams.local.stack import default_cache
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.source import Record
+from tests.integration.conftest import write
 
 HTML = "<html><title>T</title><body><h1>Head</h1><p>Some text in Größe</p></body></html>"
 
@@ -38,14 +37,6 @@ async def run(kafka, *arguments):
 
 async def probed(kafka, *arguments):
     return json.loads(await run(kafka, "--json", *arguments))
-
-
-async def write(kafka, topic, *records):
-    async def outgoing():
-        for record in records:
-            yield Outgoing(topic, record)
-
-    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
 OF_JSON = {"url": "http://x.test/6", "html": HTML}
@@ -105,22 +96,17 @@ async def test_says_what_each_message_is_and_would_become(kafka, topics):
     assert messages["page"]["bytes"] == len(latin) + len("http://x.test/1")
 
 
-async def test_leaves_no_trace(kafka, topics):
+async def test_leaves_no_trace(kafka, topics, admin):
     await write(kafka, topics.input, *[written_as("html")] * 5)
-    before = await groups(kafka)
+    before = await groups(admin)
     first, second = await probed(kafka, topics.input), await probed(kafka, topics.input)
     assert first == second
     assert len(first["messages"]) == 5
-    assert await groups(kafka) == before
+    assert await groups(admin) == before
 
 
-async def groups(kafka):
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
-    await admin.start()
-    try:
-        return {group[0] for group in await admin.list_consumer_groups()}
-    finally:
-        await admin.close()
+async def groups(admin):
+    return {group[0] for group in await admin.list_consumer_groups()}
 
 
 async def test_suggests_topics_and_the_worker_that_fit(kafka, fresh):

@@ -13,16 +13,16 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.admin import RecordsToDelete
 from aiokafka.structs import TopicPartition
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.dataset.formats import file_format
 from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.source import Record
 from tests.documents import FULL
+from tests.integration.conftest import write
 from tests.unit.streams.offline.test_files import rows
 from tests.web_server import web_server
 
@@ -34,14 +34,6 @@ def document(number):
     url = f"http://x.test/{number}"
     written = replace(FULL, id=str(number), url=url, text=f"{number} " + random.randbytes(200).hex())
     return Record(url.encode(), written.to_json_bytes())
-
-
-async def write(kafka, topic, *records):
-    async def outgoing():
-        for record in records:
-            yield Outgoing(topic, record)
-
-    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
 def command(kafka, topic, folder, *options):
@@ -191,18 +183,13 @@ async def test_documents_by_a_schema_need_the_registry_that_has_it(kafka, topics
     assert (ended.returncode, error.partition(":")[0]) == (1, "unknown-schema")
 
 
-async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, topics, tmp_path):
+async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, topics, tmp_path, admin):
     topic = f"{topics.output}-short"
     await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
     await write(kafka, topic, *map(document, range(10)))
     assert (await read(kafka, topic, tmp_path)).returncode == 0
     await write(kafka, topic, *map(document, range(10, 20)))
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
-    await admin.start()
-    try:
-        await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=15)})
-    finally:
-        await admin.close()
+    await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=15)})
     ended = await read(kafka, topic, tmp_path, "--resume")
     assert ended.returncode == 1
     lost = f"dehusk: Kafka has deleted records before they were read: {Origin(topic, 0, 10)} up to 15\n"
@@ -210,17 +197,12 @@ async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, 
     assert urls(tmp_path) == expected(20) - Counter(f"http://x.test/{at}" for at in range(10, 15))
 
 
-async def test_another_topic_than_before_is_refused(kafka, topics, tmp_path):
+async def test_another_topic_than_before_is_refused(kafka, topics, tmp_path, admin):
     await write(kafka, topics.output, *map(document, range(10)))
     await read(kafka, topics.output, tmp_path)
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
-    await admin.start()
-    try:
-        await admin.delete_topics([topics.output])
-        while topics.output in await admin.list_topics():  # noqa: ASYNC110 brokers set no event
-            await asyncio.sleep(0.05)
-    finally:
-        await admin.close()
+    await admin.delete_topics([topics.output])
+    while topics.output in await admin.list_topics():  # noqa: ASYNC110 brokers set no event
+        await asyncio.sleep(0.05)
     await create_topics(kafka, [Topic(topics.output, partitions=4, replicas=1)])
     ended = await read(kafka, topics.output, tmp_path, "--resume")
     assert ended.returncode == 1

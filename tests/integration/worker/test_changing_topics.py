@@ -1,26 +1,16 @@
 """Topics that change while a worker runs: partitions that are added, messages and topics that are removed."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.admin import NewPartitions
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.kafka.options import client_options
 from tests.integration.conftest import topics_of
-
-
-@pytest.fixture
-async def admin(bench) -> AsyncIterator[AIOKafkaAdminClient]:
-    client = AIOKafkaAdminClient(**client_options(bench.kafka))
-    await client.start()
-    yield client
-    await client.close()
 
 
 async def keys(bench) -> set[bytes | None]:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
+from aiokafka.admin import NewPartitions, RecordsToDelete
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
@@ -14,14 +14,6 @@ from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.reader import RawMessages, open_raw_messages
 from dehusk.streams.settings import MIB, KafkaSettings
-
-
-@pytest.fixture
-async def admin(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
-    client = AIOKafkaAdminClient(**client_options(kafka))
-    await client.start()
-    yield client
-    await client.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
+from aiokafka.admin import NewPartitions, RecordsToDelete
 from redis.asyncio import Redis
 
 from dehusk.inference.sites import site_of
@@ -190,12 +190,14 @@ async def until(bench, ask: Callable, condition: Callable) -> None:
     pytest.fail(f"still waiting\n{bench.logs()}")
 
 
-async def test_what_the_topic_has_no_more_is_counted_and_keeps_its_document(bench, start, crawl) -> None:
+async def test_what_the_topic_has_no_more_is_counted_and_keeps_its_document(
+    bench, start, crawl, admin
+) -> None:
     records, gone = crawl(2 * FIRST), FIRST - 1
     worker = start()
     await bench.produce(records[:gone])
     await bench.until_done()
-    await delete_all(bench)
+    await delete_all(bench, admin)
     await bench.produce(records[gone:])
     await bench.until_done()
     await bench.until(lambda: revisited(worker) == FIRST - gone)
@@ -208,18 +210,11 @@ async def test_what_the_topic_has_no_more_is_counted_and_keeps_its_document(benc
     assert not await bench.dead_letters()
 
 
-async def delete_all(bench) -> None:
+async def delete_all(bench, admin) -> None:
     """Delete all messages of the input topic, as its retention would."""
-    consumer = AIOKafkaConsumer(**client_options(bench.kafka))
-    admin = AIOKafkaAdminClient(**client_options(bench.kafka))
-    await consumer.start()
-    await admin.start()
-    try:
+    async with AIOKafkaConsumer(**client_options(bench.kafka)) as consumer:
         ends = await consumer.end_offsets([TopicPartition(bench.topics.input, number) for number in range(4)])
-        await admin.delete_records({each: RecordsToDelete(before_offset=end) for each, end in ends.items()})
-    finally:
-        await admin.close()
-        await consumer.stop()
+    await admin.delete_records({each: RecordsToDelete(before_offset=end) for each, end in ends.items()})
 
 
 async def test_newer_versions_and_tombstones_are_never_covered_by_older_documents(
@@ -310,15 +305,12 @@ async def test_a_worker_that_wakes_in_second_cleanings_replaces_no_newer_documen
 
 
 async def test_requests_in_partitions_that_the_topic_has_grown_by_are_read(
-    bench, start, crawl, topic
+    bench, start, crawl, topic, admin
 ) -> None:
     worker, records = start(), crawl(FIRST - 1)
     await bench.produce(records)
     await bench.until_done()
-    admin = AIOKafkaAdminClient(**client_options(bench.kafka))
-    await admin.start()
     await admin.create_partitions({topic: NewPartitions(4)})
-    await admin.close()
     asked = write_request(Request(site_of((records[0].key or b"").decode())), bench.topics.group)
     async with AIOKafkaProducer(**client_options(bench.kafka)) as producer:
         await producer.send_and_wait(topic, asked.value, asked.key, partition=3)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import orjson
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
 
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.options import client_options
@@ -146,7 +145,7 @@ async def test_topics_that_begin_to_match_a_pattern_are_read_too(bench, site, fr
 
 
 async def test_a_topic_that_is_deleted_while_it_is_read_keeps_no_other_from_being_read(
-    bench, site, fresh
+    bench, site, fresh, admin
 ) -> None:
     deleted, kept = f"{fresh}-crawl-a", f"{fresh}-crawl-b"
     await create_topics(bench.kafka, [Topic(deleted, 2, 1), Topic(kept, 2, 1)])
@@ -156,10 +155,7 @@ async def test_a_topic_that_is_deleted_while_it_is_read_keeps_no_other_from_bein
     records = site(3000)
     await produce(bench, deleted, records[100:])
     await bench.until(worker.is_busy)
-    admin = AIOKafkaAdminClient(**client_options(bench.kafka))
-    await admin.start()
     await admin.delete_topics([deleted])
-    await admin.close()
     await produce(bench, kept, records[:100])
     await bench.until(lambda: worker.says(f"reads 2 partitions of {kept}"))
     bench.topics = replace(bench.topics, input=kept)
