@@ -231,16 +231,18 @@ class Group:
                 worker.outages = state.outages
                 self._update_counts(worker, state.counts, state.point.time)
             case SharedPoint(point=point, counts=counts):
-                if -_MAX_CLOCK_SKEW < self._clock() - point.time < HOUR_SECONDS + _MAX_CLOCK_SKEW:
-                    worker.curve.add(point)
+                latest = self._clock() + _MAX_CLOCK_SKEW
+                if latest - HOUR_SECONDS - 2 * _MAX_CLOCK_SKEW < point.time < latest:
+                    worker.curve.add(point, latest)
                     self._update_counts(worker, counts, point.time)
             case None:
                 worker.shared = None
 
     def _update_counts(self, worker: _Worker, counts: Counts, time: float) -> None:
-        """Keep the newest counts: a repeated or late point may have older ones."""
-        if time >= worker.counts_time:
-            worker.counts, worker.counts_time = counts, min(time, self._clock())
+        """Keep the newest counts: a late point may have older ones, but a clock may be set back, too."""
+        now = self._clock()
+        if time >= worker.counts_time or worker.counts_time > now:
+            worker.counts, worker.counts_time = counts, min(time, now)
 
     def _admit(self, name: str) -> _Worker:
         """Add a worker; at the limit, it replaces the one that has been silent for the longest."""

@@ -118,11 +118,11 @@ class Curve:
         """Figures as _SUMMED names them, and two more; NaN where unknown."""
         self.steps = np.zeros((SLOTS, len(STEPS), len(STEP_BOUNDS)), np.uint16)
 
-    def add(self, point: Point) -> None:
-        """Add a point in place of an older one of the same row."""
+    def add(self, point: Point, now: float) -> None:
+        """Add a point in place of an older one of its row, or of one from before a clock was set back."""
         slot = slot_of(point.time)
         row = slot % SLOTS
-        if slot < self.slots[row]:
+        if slot < self.slots[row] <= slot_of(now):
             return
         self.slots[row] = slot
         characters = (point.kept or 0.0) * point.bytes_per_second

@@ -95,7 +95,8 @@ class Sharing:
                 await self._send([*records, *self._new_drops(), end_record(self._group, self._worker)])
 
     def _new_points(self, last: int) -> list[Point]:
-        """Return the points that were not sent yet, up to a slot."""
+        """Return the points up to a slot that were not sent, or only before the clock was set back."""
+        self._shared_slot = min(self._shared_slot, last)
         return [point for point in self._live.points if self._shared_slot < slot_of(point.time) <= last]
 
     def _records(self, points: Sequence[Point], counts: Counts) -> list[Record]:

@@ -91,6 +91,15 @@ def test_clocks_that_differ_by_seconds_change_nothing(topic: Topic) -> None:
     assert names(topic.group) == {"fast": None, "slow": None}
 
 
+def test_figures_go_on_when_clocks_are_set_back(topic: Topic, clock: Clock) -> None:
+    clock.now += 3600
+    topic.point("a", clock.now - 20, of=counts(50))
+    clock.now -= 3600
+    topic.point("a", NOW - 20, pages=3.0, of=counts(60))
+    assert topic.group.counts.totals.pages == 60
+    assert [point.pages_per_second for point in topic.group.points()] == [3.0]
+
+
 def test_a_worker_that_was_killed_long_ago_is_not_shown(topic: Topic) -> None:
     topic.state("a", age=600.0)
     assert names(topic.group) == {}

@@ -57,9 +57,11 @@ def test_of_the_counts_of_steps_quantiles_are_shown() -> None:
 
 def test_figures_are_summed_by_slot_and_the_share_kept_by_bytes() -> None:
     one, other = Curve(), Curve()
-    one.add(replace(POINT, bytes_per_second=3000.0, kept=0.2))
-    other.add(replace(POINT, time=NOW + 3, bytes_per_second=1000.0, kept=0.6))
-    other.add(replace(POINT, time=NOW - 10, kept=None, bytes_per_second=0.0, lag=None, memory=None, steps={}))
+    one.add(replace(POINT, bytes_per_second=3000.0, kept=0.2), NOW)
+    other.add(replace(POINT, time=NOW + 3, bytes_per_second=1000.0, kept=0.6), NOW)
+    other.add(
+        replace(POINT, time=NOW - 10, kept=None, bytes_per_second=0.0, lag=None, memory=None, steps={}), NOW
+    )
     before, point = sum_hour([one, other], slot_of(NOW))
     assert (point.pages_per_second, point.bytes_per_second, point.lag) == (4.0, 4000.0, 10)
     assert (point.in_flight, point.memory) == (14, 200)
@@ -71,8 +73,8 @@ def test_figures_are_summed_by_slot_and_the_share_kept_by_bytes() -> None:
 
 def test_rates_are_summed_as_far_as_they_are_known_and_the_oldest_age_counts() -> None:
     one, other = Curve(), Curve()
-    one.add(replace(POINT, arriving_per_second=3.0, dead_letters_per_second=0.5, lag_seconds=7.0))
-    other.add(replace(POINT, arriving_per_second=4.0, lag_seconds=60.0))
+    one.add(replace(POINT, arriving_per_second=3.0, dead_letters_per_second=0.5, lag_seconds=7.0), NOW)
+    other.add(replace(POINT, arriving_per_second=4.0, lag_seconds=60.0), NOW)
     (point,) = sum_hour([one, other], slot_of(NOW))
     assert (point.arriving_per_second, point.dead_letters_per_second) == (7.0, 0.5)
     assert (point.lag_seconds, point.done_per_second) == (60.0, None)
@@ -80,22 +82,37 @@ def test_rates_are_summed_as_far_as_they_are_known_and_the_oldest_age_counts() -
 
 def test_points_of_another_hour_are_left_out() -> None:
     curve = Curve()
-    curve.add(replace(POINT, time=NOW - 3600))
-    curve.add(replace(POINT, time=NOW + 10))
+    curve.add(replace(POINT, time=NOW - 3600), NOW)
+    curve.add(replace(POINT, time=NOW + 10), NOW)
     assert sum_hour([curve], slot_of(NOW)) == []
 
 
 def test_an_older_point_does_not_replace_a_newer_one() -> None:
     curve = Curve()
-    curve.add(POINT)
-    curve.add(replace(POINT, time=NOW - 10 * SLOTS, pages_per_second=9.0))
+    curve.add(POINT, NOW)
+    curve.add(replace(POINT, time=NOW - 10 * SLOTS, pages_per_second=9.0), NOW)
     (point,) = sum_hour([curve], slot_of(NOW))
     assert point.pages_per_second == POINT.pages_per_second
 
 
+def test_points_in_the_future_of_a_clock_that_was_set_back_are_replaced() -> None:
+    curve = Curve()
+    curve.add(replace(POINT, time=NOW + 3600), NOW + 3600)
+    curve.add(POINT, NOW)
+    assert sum_hour([curve], slot_of(NOW)) == sum_hour([_curve(POINT)], slot_of(NOW))
+
+
+def _curve(point: Point) -> Curve:
+    curve = Curve()
+    curve.add(point, NOW)
+    return curve
+
+
 def test_counts_of_steps_are_bounded_and_those_of_other_buckets_left_out() -> None:
     curve = Curve()
-    curve.add(replace(POINT, steps={"label": tuple(10**9 * count for count in ONE_BATCH), "deliver": (1,)}))
+    curve.add(
+        replace(POINT, steps={"label": tuple(10**9 * count for count in ONE_BATCH), "deliver": (1,)}), NOW
+    )
     (point,) = sum_hour([curve], slot_of(NOW))
     assert list(point.steps) == ["label"]
     assert sum(point.steps["label"]) == 65535

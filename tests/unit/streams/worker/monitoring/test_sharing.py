@@ -103,6 +103,19 @@ async def test_it_tells_its_state_again_and_again_and_each_point_once(
     assert all(read_shared(each, "g") for each in producer.records)
 
 
+async def test_points_are_told_on_though_the_clock_is_set_back(
+    sharing: Sharing, producer: Producer, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at(monkeypatch, live, 10**10, 10**10 + 11)
+    await run_until(sharing, lambda: len(producer.records) > 3)
+    producer.records.clear()
+    back = 10**10 - 7205
+    at(monkeypatch, live, back)
+    await run_until(sharing, lambda: len(producer.records) > 3)
+    at(monkeypatch, live, back + 10, back + 20)
+    await run_until(sharing, lambda: ["g", "me", slot_of(back + 10) % SLOTS] in producer.names())
+
+
 async def test_what_could_not_be_sent_is_sent_later(
     sharing: Sharing, producer: Producer, live: Live, monkeypatch: pytest.MonkeyPatch, caplog
 ) -> None:
