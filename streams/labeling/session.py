@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ import numpy.typing as npt
 from dehusk.inference.labelers.grf.labeler import spread
 from dehusk.inference.labelers.labeler import Labeler
 from dehusk.inference.selection.reasons import explain
+from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import DehuskError, ExtractionError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash, text_hash
@@ -290,9 +290,9 @@ class Session:
     def _labels_of_site(self, entry: Entry) -> dict[str, set[Label]]:
         """Collect the labels of each text on other pages of the page's site, by the hash of the text."""
         known: defaultdict[str, set[Label]] = defaultdict(set)
-        host = _host(entry.url)
-        for name, saved in self._file.labels.items():
-            if host and name != entry.id and _host(saved.url) == host:
+        site = site_of(entry.url or "")
+        for name, saved in list(self._file.labels.items()):  # another thread may save
+            if site and name != entry.id and site_of(saved.url or "") == site:
                 for text, label in zip(saved.text_hashes, saved.labels, strict=False):
                     if label is not None:
                         known[text].add(label)
@@ -358,14 +358,6 @@ class Session:
             return await self._suggester.initial(opened.packed.encoded), None
         except DehuskError as error:
             return None, str(error)
-
-
-def _host(url: str | None) -> str | None:
-    """Return the host of a URL; None without one."""
-    try:
-        return urlsplit(url or "").hostname
-    except ValueError:
-        return None
 
 
 def _require_length(labels: Sequence[Label], page: _Opened) -> None:
