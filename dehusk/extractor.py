@@ -45,7 +45,7 @@ class Extractor:
         labeler: `onnx`, a model in this process, or one without a model: `rules`, `boilerpipe-words`,
             `boilerpipe-density`, `declutter`, `grf`, `grf-words`.
         model: the name of the model in the repository.
-        model_version: its version; the newest by default.
+        model_version: its version; the trusted one by default.
         model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.
         comments: what becomes of user comments: `separate`, `include` or `drop`.
         hidden_text: what the page hides at first is left to the `model`, or `drop`ped.

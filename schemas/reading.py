@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 _DAY = len("2024-05-01")
 _UNIONS = (Union, types.UnionType)
 _INTEGERS = range(-(2**63), 2**63)
-"""What columns of a dataset and the types of other languages hold."""
+"""Integers that columns of a dataset, and types of other languages, can hold."""
 
 
 def read(kind: type[Value], value: object) -> Value:

@@ -47,8 +47,8 @@ def list_command(*, sources: Sources, as_json: bool) -> None:
     epilog="""\b
 Examples:
   dehusk model show dehusk
-  dehusk model show dehusk/7 --json | jq .statistics
-  dehusk model show dehusk/8 --control-topic dehusk-control""",
+  dehusk model show dehusk/10 --json | jq .statistics
+  dehusk model show dehusk/11 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL[/VERSION]")
 @source_options("Show what the workers that follow this topic have seen, too.", workers_option)
@@ -78,7 +78,7 @@ def show_command(*, name: str, sources: Sources, group: str, trials: int, as_jso
     epilog="""\b
 Examples:
   dehusk model verify run/8
-  dehusk model verify dehusk/7 --triton triton:8001
+  dehusk model verify dehusk/10 --triton triton:8001
   dehusk model verify run/8 --labeler onnx --json || echo "status $?\"""",
 )
 @click.argument("what", metavar="DIR|FILE|MODEL/VERSION")
@@ -152,9 +152,9 @@ def add_command(
     short_help="Delete a version that is not served.",
     epilog="""\b
 Examples:
-  dehusk model remove dehusk/6
-  dehusk model remove dehusk/6 --without-triton --yes
-  dehusk model remove dehusk/8 --control-topic dehusk-control""",
+  dehusk model remove dehusk/9
+  dehusk model remove dehusk/9 --without-triton --yes
+  dehusk model remove dehusk/11 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL/VERSION")
 @source_options(
