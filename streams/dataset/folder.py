@@ -151,10 +151,11 @@ class DocumentFolder:
             ConfigurationError: the file system refuses it; nothing of the open file is left then.
         """
         with self._writing():
-            part = self._part or self._open()
+            file, part = self._opened()
             part.write(row)
+            size = file.tell()
         self._rows += 1
-        if part.size >= self._settings.max_bytes or not self.seconds_left:
+        if size >= self._settings.max_bytes or not self.seconds_left:
             self.end_file()
 
     def end_file(self) -> None:
@@ -205,12 +206,13 @@ class DocumentFolder:
             with suppress(OSError):
                 _unfinished(self._path(self._number)).unlink()
 
-    def _open(self) -> Part:
-        path = self._path(self._number)
-        self._file = _unfinished(path).open("xb")
-        self._part = self._format.open(self._file, self._columns, self._settings.max_bytes)
-        self._begun = time.monotonic()
-        return self._part
+    def _opened(self) -> tuple[BinaryIO, Part]:
+        """Return the open file, a new one if none is open."""
+        if self._file is None or self._part is None:
+            self._file = _unfinished(self._path(self._number)).open("xb")
+            self._part = self._format.open(self._file, self._columns, self._settings.max_bytes)
+            self._begun = time.monotonic()
+        return self._file, self._part
 
     def _path(self, number: int) -> Path:
         return self.path / f"part-{number:05}{self._format.suffix}"

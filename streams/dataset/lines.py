@@ -20,11 +20,6 @@ class LinesPart:
         self._file = file
         self._frame = zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
 
-    @property
-    def size(self) -> int:
-        """Bytes that the file has on disk so far."""
-        return self._file.tell()
-
     def write(self, row: Row) -> None:
         """Add a line."""
         self._frame.write(row.line)

@@ -23,18 +23,12 @@ class ParquetPart:
     """A file of Parquet."""
 
     def __init__(self, file: BinaryIO, columns: Columns, max_bytes: int) -> None:
-        self._file = file
         self._schema = row_schema(columns)
         self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", compression_level=3)
         self._group_bytes = min(GROUP_BYTES, max_bytes)
         self._rows: list[Row] = []
         self._batches: list[pa.RecordBatch] = []
         self._bytes = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes that the file has on disk so far."""
-        return self._file.tell()
 
     def write(self, row: Row) -> None:
         """Add a row; write the row group once it is large."""

@@ -30,11 +30,6 @@ class Row:
 class Part(Protocol):
     """A file that is being written."""
 
-    @property
-    def size(self) -> int:
-        """Bytes that the file has on disk so far."""
-        ...
-
     def write(self, row: Row) -> None:
         """Add a row."""
         ...

@@ -31,15 +31,9 @@ class WetPart:
     """A file of texts."""
 
     def __init__(self, file: BinaryIO, _columns: Columns, _max_bytes: int) -> None:
-        self._file = file
         self._writer = WARCWriter(file, gzip=True)
         about = {"software": f"dehusk/{version('dehusk')}", "format": "WARC File Format 1.0"}
         self._writer.write_record(self._writer.create_warcinfo_record(None, about))
-
-    @property
-    def size(self) -> int:
-        """Bytes that the file has on disk so far."""
-        return self._file.tell()
 
     def write(self, row: Row) -> None:
         """Add the text of a document, or the error of a page without one."""

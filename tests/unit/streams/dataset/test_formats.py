@@ -38,7 +38,6 @@ def write(folder: Path, name: str, rows: Sequence[Row] = ROWS, note: bytes = b'{
         for row in rows:
             part.write(row)
         part.end(note)
-        assert part.size == file.tell()
     return path
 
 
