@@ -1,7 +1,7 @@
 """The user's Kafka cluster: its topics, and the rights on them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -167,15 +167,8 @@ async def open_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaClient]:
         ConfigurationError: the brokers refuse the user, or ask for another security.
         UnavailableError: the brokers do not answer.
     """
-    options = client_options(settings)
-    client = AIOKafkaClient(**options)
-    try:
-        with kafka_errors(settings):
-            async with connection_errors(settings, options.get("ssl_context")):
-                await client.bootstrap()
-            yield client
-    finally:
-        await client.close()
+    async with _connected(settings, AIOKafkaClient, AIOKafkaClient.bootstrap) as client:
+        yield client
 
 
 def require_inputs(
@@ -321,15 +314,24 @@ def topics_of_local_stack() -> str:
 
 @asynccontextmanager
 async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+    async with _connected(settings, AIOKafkaAdminClient, AIOKafkaAdminClient.start) as admin:
+        yield admin
+
+
+@asynccontextmanager
+async def _connected(
+    settings: KafkaSettings, kind: Callable[..., Any], connect: Callable[[Any], Awaitable[None]]
+) -> AsyncIterator[Any]:
+    """Open a client of a kind, which `connect` connects."""
     options = client_options(settings)
-    admin = AIOKafkaAdminClient(**options)
+    client = kind(**options)
     try:
         with kafka_errors(settings):
             async with connection_errors(settings, options.get("ssl_context")):
-                await admin.start()
-            yield admin
+                await connect(client)
+            yield client
     finally:
-        await admin.close()
+        await client.close()
 
 
 async def _describe_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, list[_Entry]]:
