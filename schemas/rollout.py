@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, ClassVar, Self
 
 import msgspec
 import orjson
@@ -27,7 +27,6 @@ Time = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
 PositiveCount = Annotated[int, Meta(ge=1, le=_MAX_COUNT)]
 Number = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
-Decoded = TypeVar("Decoded")
 GIVE_UP_SECONDS = 86_400.0
 """Time after its hold for which a step of a promotion waits by default."""
 
@@ -35,6 +34,30 @@ GIVE_UP_SECONDS = 86_400.0
 def is_version(name: str) -> bool:
     """Return True if a name is a number of at most 18 digits, as versions of models are."""
     return _VERSION.match(name) is not None
+
+
+class ControlMessage:
+    """Value of a message, which is a dataclass."""
+
+    __slots__ = ()
+    described: ClassVar[str]
+    """Words by which errors name it."""
+
+    def encode(self) -> bytes:
+        """Return it as JSON."""
+        return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
+
+    @classmethod
+    def decode(cls, value: bytes) -> Self:
+        """Return the one that JSON holds.
+
+        Raises:
+            ConfigurationError: it holds none; the message names the field.
+        """
+        try:
+            return msgspec.json.decode(value, type=cls)
+        except (ValueError, RecursionError) as error:
+            raise ConfigurationError(f"{cls.described} cannot be read: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +141,10 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
+class Rollout(ControlMessage):
     """The versions of a model that a group labels with; each change makes a new state."""
+
+    described = "a state of a roll-out"
 
     revision: PositiveCount
     """One greater than that of the state before, from 1 on."""
@@ -158,53 +183,17 @@ class Rollout:
         on_probation = (now - self.promoted_at).total_seconds() < self.limits.probation_seconds
         return self.previous if on_probation else None
 
-    def encode(self) -> bytes:
-        """Return the state as JSON."""
-        return orjson.dumps(self)
-
-    @classmethod
-    def decode(cls, value: bytes) -> Rollout:
-        """Return the state that JSON holds.
-
-        Raises:
-            ConfigurationError: it holds none; the message names the field.
-        """
-        return decoded(value, cls, "a state of a roll-out")
-
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(ControlMessage):
     """Claim of a command on the versions of a model that are served, while it has others served."""
+
+    described = "a claim"
 
     change: Change
     """The change that it is about to make."""
     until: Time
     """Time from which it is expired, as that of a command that was killed."""
-
-    def encode(self) -> bytes:
-        """Return the claim as JSON."""
-        return orjson.dumps(self)
-
-    @classmethod
-    def decode(cls, value: bytes) -> Claim:
-        """Return the claim that JSON holds.
-
-        Raises:
-            ConfigurationError: it holds none.
-        """
-        return decoded(value, cls, "a claim")
-
-
-def decoded(value: bytes, kind: type[Decoded], name: str) -> Decoded:
-    """Return the value of a type that JSON holds; `name` says what it is.
-
-    Raises:
-        ConfigurationError: it holds none.
-    """
-    try:
-        return msgspec.json.decode(value, type=kind)
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{name} cannot be read: {error}") from error
 
 
 def _in_utc(time: datetime) -> datetime:

@@ -6,14 +6,13 @@ Counts can be added, so that a group is judged by the figures of all its workers
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import log2
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-import orjson
 from msgspec import Meta
 
-from dehusk.schemas.rollout import Change, Count, PositiveCount, Version, decoded
+from dehusk.schemas.rollout import Change, ControlMessage, Count, PositiveCount, Version
 
 _MAX_BUCKET = 1000
 _BUCKETS_PER_DOUBLING = 4
@@ -42,6 +41,7 @@ def bound(bucket: int) -> float:
 
 Histogram = Mapping[Bucket, Count]
 """Counts by bucket."""
+Counted = TypeVar("Counted", "Figures", "Comparison")
 
 
 def quantile(histogram: Histogram, share: float) -> float:
@@ -54,8 +54,15 @@ def quantile(histogram: Histogram, share: float) -> float:
     return 0.0
 
 
-def _merged(one: Histogram, other: Histogram) -> Histogram:
-    return {bucket: one.get(bucket, 0) + other.get(bucket, 0) for bucket in (*one, *other)}
+def _added(one: Counted, other: Counted) -> Counted:
+    """Add dataclasses field by field."""
+    return type(one)(*(_sum(getattr(one, each.name), getattr(other, each.name)) for each in fields(one)))
+
+
+def _sum(one: Any, other: Any) -> Any:  # noqa: ANN401 counts, histograms, examples, or dataclasses of them
+    if isinstance(one, Mapping):
+        return {bucket: one.get(bucket, 0) + other.get(bucket, 0) for bucket in (*one, *other)}
+    return (*one, *other)[-MAX_EXAMPLES:] if isinstance(one, tuple) else one + other
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +85,7 @@ class Figures:
     """Pages that it did not answer in time; they are no errors."""
 
     def __add__(self, other: Figures) -> Figures:
-        return Figures(
-            self.pages + other.pages,
-            self.errors + other.errors,
-            self.rejected + other.rejected,
-            self.words + other.words,
-            self.kept + other.kept,
-            _merged(self.calls, other.calls),
-            self.late + other.late,
-        )
+        return _added(self, other)
 
     @property
     def labeled(self) -> int:
@@ -152,24 +151,7 @@ class Comparison:
     """Pairs of calls by the time of the version on trial, as a multiple of the trusted version's."""
 
     def __add__(self, other: Comparison) -> Comparison:
-        return Comparison(
-            self.serving + other.serving,
-            self.shadow + other.shadow,
-            self.blocks + other.blocks,
-            self.differing + other.differing,
-            self.missed + other.missed,
-            (*self.examples, *other.examples)[-MAX_EXAMPLES:],
-            self.pages + other.pages,
-            self.differing_pages + other.differing_pages,
-            self.added + other.added,
-            self.words + other.words,
-            self.kept_by_both + other.kept_by_both,
-            self.added_words + other.added_words,
-            self.removed_words + other.removed_words,
-            _merged(self.kept_ratios, other.kept_ratios),
-            _merged(self.dropped_ratios, other.dropped_ratios),
-            _merged(self.slowdowns, other.slowdowns),
-        )
+        return _added(self, other)
 
     @property
     def disagreement(self) -> float:
@@ -194,8 +176,10 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerReport:
+class WorkerReport(ControlMessage):
     """The versions that one worker labels with, and its figures since the roll-out was last changed."""
+
+    described = "a worker's report"
 
     worker: str
     revision: Count
@@ -222,23 +206,12 @@ class WorkerReport:
         """Return the comparison of a trial."""
         return self.comparison if trial == SHADOW else self.trials.get(trial)
 
-    def encode(self) -> bytes:
-        """Return the report as JSON."""
-        return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
-
-    @classmethod
-    def decode(cls, value: bytes) -> WorkerReport:
-        """Return the report that JSON holds.
-
-        Raises:
-            ConfigurationError: it holds none.
-        """
-        return decoded(value, cls, "a worker's report")
-
 
 @dataclass(frozen=True, slots=True)
-class EndedTrial:
+class EndedTrial(ControlMessage):
     """Figures of a version on trial that the workers of a group had when the trial ended."""
+
+    described = "a trial that has ended"
 
     trial: str
     """`shadow`, `canary` or `promoted`."""
@@ -253,19 +226,6 @@ class EndedTrial:
     figures: Figures
     """Figures of the pages that it labeled; those of a shadow are in the comparison, too."""
     comparison: Comparison
-
-    def encode(self) -> bytes:
-        """Return the trial as JSON."""
-        return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
-
-    @classmethod
-    def decode(cls, value: bytes) -> EndedTrial:
-        """Return the trial that JSON holds.
-
-        Raises:
-            ConfigurationError: it holds none.
-        """
-        return decoded(value, cls, "a trial that has ended")
 
 
 def total_figures(reports: Sequence[WorkerReport]) -> dict[str, Figures]:
