@@ -19,7 +19,7 @@ from dehusk.streams.cli.shared.options import (
     choice_option,
     gathered_options,
     number_option,
-    was_typed,
+    refuse_typed,
 )
 from dehusk.streams.cli.shared.output_options import output_options, require_suiting
 from dehusk.streams.cli.shared.page_options import (
@@ -200,10 +200,8 @@ def _require_statistics(statistics: str, paths: Sequence[InputPath], *, two_pass
         raise click.UsageError("--two-pass needs --site-statistics memory or the URL of a Redis")
     if two_pass and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
         raise click.UsageError("--two-pass reads its pages twice: name files, not standard input or a pipe")
-    for option in ("redis_cluster", "redis_seconds"):
-        if statistics in (NO_STATISTICS, IN_MEMORY) and was_typed(option):
-            name = option.replace("_", "-")
-            raise click.UsageError(f"--{name} is for --site-statistics redis://…, not {statistics}")
+    if statistics in (NO_STATISTICS, IN_MEMORY):
+        refuse_typed(f"--site-statistics redis://…, not {statistics}", "redis_cluster", "redis_seconds")
 
 
 def _require_output(

@@ -14,7 +14,7 @@ import click
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.options import DocumentOptions
 from dehusk.streams.cli.shared.kafka_options import kafka_options
-from dehusk.streams.cli.shared.options import Address, gathered_options, open_option, was_typed
+from dehusk.streams.cli.shared.options import Address, gathered_options, open_option, refuse_typed, was_typed
 from dehusk.streams.cli.shared.page_options import (
     comments_option,
     exclude_option,
@@ -123,9 +123,8 @@ def _check_options(request: _Request) -> None:
     """
     if request.topic and request.url:
         raise click.UsageError("--page is for files; with --topic, the URL is the argument")
-    for option in ("brokers", "source"):
-        if not request.topic and was_typed(option):
-            raise click.UsageError(f"--{option} is for --topic")
+    if not request.topic:
+        refuse_typed("--topic", "brokers", "source")
     if request.output and (request.opens or was_typed("listen")):
         raise click.UsageError("--output serves nothing: it goes without --open and --listen")
 

@@ -13,7 +13,7 @@ import click
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.kafka_options import kafka_options, optional_topic_option
-from dehusk.streams.cli.shared.options import FILE, gathered_options, open_option, was_typed
+from dehusk.streams.cli.shared.options import FILE, gathered_options, open_option, refuse_typed
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
 from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.wording import pluralize
@@ -146,9 +146,8 @@ def _check_options(request: _Request) -> None:
         raise click.UsageError("name the PAGES, or --unsure and no PAGES")
     if request.unsure and request.unsure_topic is None:
         raise click.UsageError("--unsure needs --unsure-topic: the one that workers write")
-    for option in ("unsure_topic", "brokers", "source"):
-        if not request.unsure and was_typed(option):
-            raise click.UsageError(f"--{option.replace('_', '-')} is for --unsure")
+    if not request.unsure:
+        refuse_typed("--unsure", "unsure_topic", "brokers", "source")
 
 
 def _label(request: _Request, settings: WorkerSettings) -> None:

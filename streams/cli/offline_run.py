@@ -30,7 +30,6 @@ from dehusk.streams.offline.statistics import is_shared, open_statistics, sampli
 from dehusk.streams.preparation.batch import Note
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing
-from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS
 from dehusk.streams.sites.store import SiteStatisticsStore
 from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.topics.formats import Format
@@ -110,8 +109,7 @@ class OfflineRun:
             return
         others = {"command": "clean", "two_pass": str(self.two_pass), "base_url": self.base_url}
         others |= {"warc_directory": str(self.warc_folder)} if self.warc_folder else {}
-        is_url = self.statistics not in (NO_STATISTICS, IN_MEMORY)
-        others["site_statistics"] = "redis" if is_url else self.statistics
+        others["site_statistics"] = "redis" if is_shared(self.statistics) else self.statistics
         options = described(self.settings, self.paths, others)
         with open_folder(self.output, PLACE_COLUMNS, options) as folder:
             report_resumption(folder)

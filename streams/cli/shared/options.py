@@ -226,6 +226,16 @@ def was_typed(parameter: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
+def refuse_typed(purpose: str, *parameters: str) -> None:
+    """Refuse options on the command line that are for another purpose.
+
+    Raises:
+        click.UsageError: one of them comes from the command line.
+    """
+    for parameter in filter(was_typed, parameters):
+        raise click.UsageError(f"--{parameter.replace('_', '-')} is for {purpose}")
+
+
 def require_both(prefix: str, certificate: Path | None, key: Path | None) -> None:
     """Check that a certificate has a key, and a key a certificate.
 

@@ -10,7 +10,7 @@ from dehusk.streams.cli.shared.options import (
     NumberRange,
     choice_option,
     gathered_options,
-    was_typed,
+    refuse_typed,
 )
 from dehusk.streams.dataset.folder import DocumentFolder, FolderSettings
 from dehusk.streams.dataset.parts import SUFFIXES
@@ -28,9 +28,7 @@ def _folder_settings(
 ) -> FolderSettings | None:
     if output_folder is not None:
         return FolderSettings(output_folder, output_format, resume, int(file_mib * MIB), file_seconds)
-    for option in ("output_format", "resume", "file_mib", "file_seconds"):
-        if was_typed(option):
-            raise click.UsageError(f"--{option.replace('_', '-')} is for --output DIR")
+    refuse_typed("--output DIR", "output_format", "resume", "file_mib", "file_seconds")
     return None
 
 

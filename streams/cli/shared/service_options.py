@@ -14,9 +14,9 @@ from dehusk.streams.cli.shared.options import (
     Option,
     Url,
     gathered_options,
+    refuse_typed,
     require_both,
     seconds_option,
-    was_typed,
     with_options,
 )
 from dehusk.streams.settings import RedisSettings, TritonSettings
@@ -196,8 +196,8 @@ def require_labeler_of_triton(labeler: str) -> None:
     Raises:
         click.UsageError: it asks none.
     """
-    if labeler != "triton" and was_typed("triton"):
-        raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
+    if labeler != "triton":
+        refuse_typed(f"--labeler triton, not {labeler}", "triton")
 
 
 def require_labeler_of_repository(labeler: str) -> None:
@@ -206,5 +206,5 @@ def require_labeler_of_repository(labeler: str) -> None:
     Raises:
         click.UsageError: it runs none.
     """
-    if labeler != "onnx" and was_typed("model_repository"):
-        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
+    if labeler != "onnx":
+        refuse_typed(f"--labeler onnx, not {labeler}", "model_repository")
