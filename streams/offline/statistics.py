@@ -26,15 +26,6 @@ class RequiredStatistics:
         with _advising():
             return await self._store.observe(pages)
 
-    async def check(self) -> None:
-        """Check that the store answers."""
-        with _advising():
-            await self._store.check()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._store.close()
-
 
 @asynccontextmanager
 async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[SiteStatisticsStore | None]:
@@ -53,10 +44,11 @@ async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[Sit
         return
     from dehusk.streams.sites.redis_store import RedisSiteStatistics  # noqa: PLC0415 its client is loaded only for it
 
-    store = RequiredStatistics(RedisSiteStatistics(replace(redis, url=where)))
+    store = RedisSiteStatistics(replace(redis, url=where))
     try:
-        await store.check()
-        yield store
+        with _advising():
+            await store.check()
+        yield RequiredStatistics(store)
     finally:
         await store.close()
 

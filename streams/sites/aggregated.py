@@ -80,12 +80,6 @@ class AggregatedStatistics:
         """Return what is known without each page; a page of another site is like the first of its own."""
         return list(map(self._answer, pages))
 
-    async def check(self) -> None:
-        """Do nothing: memory always answers."""
-
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""
-
     def _answer(self, page: SiteObservation) -> SiteStatistics:
         own = tally(page)
         site = self._sites.get(page.site)

@@ -36,14 +36,6 @@ class SiteStatisticsStore(Protocol):
         """
         ...
 
-    async def check(self) -> None:
-        """Check that the store counts. Raises what `observe` raises."""
-        ...
-
-    async def close(self) -> None:
-        """Close connections."""
-        ...
-
 
 async def observe(store: SiteStatisticsStore, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
     """Observe pages; a page of no site is not counted, and answered like the first page of a site.
@@ -193,12 +185,6 @@ class MemorySiteStatistics:
     async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
         """Count the pages that were not counted before, and return what is known without each, in order."""
         return [self._observe(page) for page in pages]
-
-    async def check(self) -> None:
-        """Do nothing: memory always counts."""
-
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""
 
     def _observe(self, page: SiteObservation) -> SiteStatistics:
         own = tally(page)

@@ -47,7 +47,7 @@ COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
 
 
 @asynccontextmanager
-async def closed_after(store: SiteStatisticsStore) -> AsyncIterator[SiteStatisticsStore]:
+async def closed_after(store: RedisSiteStatistics) -> AsyncIterator[RedisSiteStatistics]:
     try:
         yield store
     finally:
@@ -70,12 +70,11 @@ def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
 @pytest.fixture(params=["memory", "redis", "cluster"])
 async def store(request) -> AsyncIterator[SiteStatisticsStore]:
     if request.param == "memory":
-        opened = MemorySiteStatistics()
-    elif request.param == "redis":
-        opened = RedisSiteStatistics(redis_settings(request.getfixturevalue("redis")))
-    else:
-        opened = RedisSiteStatistics(request.getfixturevalue("cluster"))
-    async with closed_after(opened):
+        yield MemorySiteStatistics()
+        return
+    service = request.getfixturevalue(request.param)
+    settings = service if request.param == "cluster" else redis_settings(service)
+    async with closed_after(RedisSiteStatistics(settings)) as opened:
         yield opened
 
 
@@ -228,9 +227,10 @@ async def test_a_copy_that_changes_is_a_page(store, fresh):
     assert columns(other)[:2] == (2, [2, 1, 0])
 
 
-async def test_a_store_that_is_there_can_be_asked_again_and_again(store, fresh):
-    for _ in range(3):
-        await store.check()
+async def test_a_redis_that_is_there_can_be_asked_again_and_again(redis):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        for _ in range(3):
+            await store.check()
 
 
 @pytest.mark.parametrize("site", ["", "}", "{}", "{a}b", "é.example", "\udc80", "x" * 5000])

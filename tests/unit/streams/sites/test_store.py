@@ -131,8 +131,6 @@ async def test_what_is_known_has_its_types() -> None:
     columns = (answer.texts, answer.structure_pages, answer.structure_blocks)
     assert {column.dtype for column in columns} == {np.dtype(np.uint32)}
     assert answer.structure_likely.dtype == np.float32
-    await store.check()
-    await store.close()
 
 
 KEYS = st.integers(0, 40) | st.integers(2**64 - 5, 2**64 - 1)
