@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.document.addresses import Addresses
 from dehusk.inference.document.blocks import Block, Group, Heading, Line, Paragraph
-from dehusk.inference.document.content_tree import Addresses
 from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown

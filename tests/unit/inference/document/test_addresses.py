@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.document.content_tree import Addresses
+from dehusk.inference.document.addresses import Addresses
 
 
 @pytest.mark.parametrize(
