@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
-from typing import NamedTuple
 
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.dated_blocks import Blocks, Hints, may_show_dates
@@ -12,7 +11,7 @@ from dehusk.inference.metadata.headline import headline_block
 from dehusk.inference.metadata.json_ld import Item, is_of_type, values
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import agreed
-from dehusk.inference.metadata.visible_dates import find_dates
+from dehusk.inference.metadata.visible_dates import Dates, find_dates
 from dehusk.inference.sites import host_of
 
 _PUBLISHED_CLASS = re.compile(r"publish|entry-date|post-date|pubdate|date-created|posted")
@@ -22,13 +21,6 @@ _MONTH_FIRST = frozenset({"en-us", "en", "en-ph"})
 _DAY_FIRST_HOST = re.compile(r"\.(?:uk|au|nz|ie|in|za|sg|my|ng|ke|eu)$")
 """Countries where English is written and the day comes first."""
 _QUESTIONS = ("Question", "DiscussionForumPosting")
-
-
-class Dates(NamedTuple):
-    """Dates of a page, each in the zone in which the page has it."""
-
-    published: date | datetime | None
-    modified: date | datetime | None
 
 
 def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:

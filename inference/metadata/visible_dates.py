@@ -96,8 +96,8 @@ _MODIFIED_THRESHOLD = -0.5
 """That of a date which is labeled as the one of the last change."""
 
 
-class VisibleDates(NamedTuple):
-    """The dates of a page that readers see."""
+class Dates(NamedTuple):
+    """Dates of a page, each in the zone in which the page has it."""
 
     published: date | datetime | None
     modified: date | datetime | None
@@ -117,7 +117,7 @@ class Candidate(NamedTuple):
         return sum(WEIGHTS.get(feature, 0.0) for feature in self.features)
 
 
-def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> VisibleDates:
+def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> Dates:
     """Return the dates of publication and of the last change that are shown near the headline.
 
     `head` is the block of the headline, None if there is none.
@@ -130,7 +130,7 @@ def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> VisibleDates:
                 modified = candidate.when
         elif (weight := candidate.weight) >= best and (published is None or weight > best):
             published, best = candidate.when, weight
-    return VisibleDates(published, modified)
+    return Dates(published, modified)
 
 
 def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate]:

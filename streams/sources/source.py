@@ -30,6 +30,11 @@ class Record:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
+    @property
+    def url(self) -> str:
+        """The URL that is its key; empty without one."""
+        return (self.key or b"").decode(errors="replace")
+
 
 class MissingSchemaError(UnavailableError):
     """A schema that the registry does not give, as it does not answer at all."""

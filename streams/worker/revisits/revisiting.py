@@ -128,7 +128,7 @@ class Revisiting:
             (page, record)
             for each in done
             for record in each.records
-            if (page := pages.get((origin_of(each.message), url_key(_url(record)))))
+            if (page := pages.get((origin_of(each.message), url_key(record.url))))
         ]
         with delivering(done):
             published, failed, unknown = await self._send(taken, documents)
@@ -177,10 +177,6 @@ class Revisiting:
     async def _mark_settled(self, pages: Collection[FirstPage]) -> None:
         if pages:
             await insist(self._dependencies.redis, partial(self._first_pages.settle, pages))
-
-
-def _url(record: Record) -> str:
-    return (record.key or b"").decode(errors="replace")
 
 
 class Scheduling:

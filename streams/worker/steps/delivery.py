@@ -46,7 +46,7 @@ def audit(cleaned: CleanedMessage) -> AuditRecord:
 def _audited_pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
     """Yield a page for each outcome that `CleanedMessage.pages` counts."""
     for record, position in zip(cleaned.records, cleaned.positions, strict=True):
-        yield AuditedPage(_url(record), outcome_of(record), document=position)
+        yield AuditedPage(record.url, outcome_of(record), document=position)
     for skipped in cleaned.skipped:
         yield _without_document(PageOutcome.SKIPPED, skipped, cleaned.message)
     if cleaned.failure is not None:
@@ -132,7 +132,7 @@ class ResultWriter:
         """Send the documents that the output topic has accepted and whose content is unsure."""
         documents = [document for cleaned in batch for document in cleaned.documents]
         unsure = [each for each in documents if is_unsure(each, self._unsure_below)]
-        await _write_extra(topic, unsure, [f"document of {_url(each)}" for each in unsure], sender)
+        await _write_extra(topic, unsure, [f"document of {each.url}" for each in unsure], sender)
 
     async def _write_audit(self, topic: str, batch: Sequence[CleanedMessage], sender: Sender) -> None:
         audited = [audit(cleaned) for cleaned in batch]
@@ -256,11 +256,7 @@ class Delivery:
 def _too_large(record: Record) -> Broken:
     size = f"the document has {len(record.value or b''):,} bytes"
     detail = f"{size}, more than the output topic takes: raise its max.message.bytes"
-    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, _url(record))
-
-
-def _url(document: Record) -> str:
-    return (document.key or b"").decode(errors="replace")
+    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, record.url)
 
 
 def _without_value(letter: Record) -> Record:
