@@ -21,7 +21,7 @@ from dehusk.schemas import documents
 from dehusk.schemas.documents import SCHEMA_VERSION, CleanedDocument
 from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
 from dehusk.schemas.pages import PAGE_KINDS, Message
-from dehusk.streams.offline.lines import BLOCK_FIELDS, FIELDS, OPTIONAL_FIELDS, failure_fields
+from dehusk.streams.offline.lines import BLOCK_FIELDS, FIELDS, FIELDS_BY_OPTION, failure_fields
 from dehusk.streams.topics.audit import AuditRecord
 from dehusk.streams.topics.dead_letters import dead_letter, read_dead_letter, replay
 
@@ -205,7 +205,7 @@ def _cleaned_line() -> Schema:
     properties = _object(CleanedDocument)["properties"]
     required = ("id", "url", *FIELDS)
     properties["blocks"]["items"]["required"] = list(BLOCK_FIELDS)
-    named = {name: properties[name] for name in (*required, *OPTIONAL_FIELDS)}
+    named = {name: properties[name] for name in (*required, *FIELDS_BY_OPTION)}
     return {
         "description": "A page that was cleaned.",
         "additionalProperties": False,
@@ -217,7 +217,7 @@ def _cleaned_line() -> Schema:
 def _failed_line() -> Schema:
     """Return the schema of a line of `clean` for a page that could not be cleaned."""
     identified: Schema = {name: {"type": ["string", "null"]} for name in ("id", "url")}
-    empty = failure_fields(with_template=True, with_markdown=True, with_blocks=True, with_links=True)
+    empty = failure_fields(FIELDS_BY_OPTION)
     constant = {name: {"const": value} for name, value in empty.items()}
     error = {"type": "string", "minLength": 1, "description": "Reason, with details."}
     return {

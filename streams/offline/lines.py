@@ -1,11 +1,12 @@
 """Pages as an offline run sends them to its pool, and the output lines of documents and failures."""
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
+from itertools import compress
 from typing import Any
 
 import orjson
@@ -42,8 +43,11 @@ FIELDS = (
     "page_kind_probability",
 )
 """Fields of a document that each line has, beside `id` and `url`."""
-OPTIONAL_FIELDS = ("template", "markdown", "blocks", "links")
-"""Fields of lines by option: `--site-statistics`, `--with-markdown`, not `--no-blocks`, `--with-links`."""
+FIELDS_BY_OPTION: Mapping[str, object] = {"template": None, "markdown": None, "blocks": [], "links": []}
+"""Fields of lines by option, with what they are without a document.
+
+The options are `--site-statistics`, `--with-markdown`, not `--no-blocks`, and `--with-links`.
+"""
 BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment", "xpath")
 """Fields that each block of a line has; with `--site-statistics`, it has `frequency`, too."""
 
@@ -96,7 +100,8 @@ def failure_writer(
         case "dolma":
             return _fail_in_dolma
         case _:
-            return partial(failure_line, options=options, with_template=with_template)
+            wanted = (with_template, options.rendering.markdown, options.with_blocks, options.with_links)
+            return partial(_fail_in_json, names=list(compress(FIELDS_BY_OPTION, wanted)))
 
 
 def _fail_in_markdown(page: Input, outcome: Skipped | Broken) -> bytes:
@@ -111,42 +116,15 @@ def _fail_in_html(page: Input, outcome: Skipped | Broken) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def failure_line(
-    page: Input,
-    outcome: Skipped | Broken,
-    options: DocumentOptions = DEFAULT_OPTIONS,
-    *,
-    with_template: bool = False,
-) -> bytes:
-    """Write the line of a page without a document."""
+def failure_fields(names: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of the line of a page without a document, of the optional ones those named."""
+    optional = {name: FIELDS_BY_OPTION[name] for name in names}
+    return {**dict.fromkeys(FIELDS), "title": "", "text": "", **optional}
+
+
+def _fail_in_json(page: Input, outcome: Skipped | Broken, *, names: Collection[str]) -> bytes:
     known = {"id": page.id or page.url, "url": page.url}
-    empty = failure_fields(
-        with_template=with_template,
-        with_markdown=options.rendering.markdown,
-        with_blocks=options.with_blocks,
-        with_links=options.with_links,
-    )
-    return _line({**known, **empty, "error": str(outcome)})
-
-
-def failure_fields(
-    *,
-    with_template: bool = False,
-    with_markdown: bool = False,
-    with_blocks: bool = False,
-    with_links: bool = False,
-) -> dict[str, Any]:
-    """Return what the line of any page without a document has for the fields of documents."""
-    fields: dict[str, Any] = {**dict.fromkeys(FIELDS), "title": "", "text": ""}
-    if with_template:
-        fields["template"] = None
-    if with_markdown:
-        fields["markdown"] = None
-    if with_blocks:
-        fields["blocks"] = []
-    if with_links:
-        fields["links"] = []
-    return fields
+    return _line({**known, **failure_fields(names), "error": str(outcome)})
 
 
 def _fail_in_datatrove(page: Input, outcome: Skipped | Broken) -> bytes:
