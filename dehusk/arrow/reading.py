@@ -65,7 +65,7 @@ def read(
         raise ConfigurationError(f"rows is {rows!r}; it is a number from 1")
     named = [paths] if isinstance(paths, str | os.PathLike) else paths
     reading = Reading([_path(path) for path in named], max_page_bytes, base_url)
-    reading.warc_folder = None if warc_directory is None else _path(warc_directory)
+    reading.warc_directory = None if warc_directory is None else _path(warc_directory)
     return _batches(reading, rows)
 
 

@@ -34,7 +34,7 @@ from dehusk.streams.cli.shared.service_options import (
     redis_client_options,
     require_labeler_of_repository,
 )
-from dehusk.streams.files.readers import STANDARD_INPUT
+from dehusk.streams.files.paths import STANDARD_INPUT
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
 from dehusk.streams.worker_settings import WorkerSettings

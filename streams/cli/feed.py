@@ -111,7 +111,7 @@ def command(
         base_url,
         needs_url=True,
         position=position,
-        warc_folder=warc_directory,
+        warc_directory=warc_directory,
     )
     console, counts = plain_console(stderr=True), FeedCounts()
     with exit_at_once_on_errors():

@@ -24,7 +24,7 @@ from dehusk.streams.cli.shared.page_options import (
     source_options,
 )
 from dehusk.streams.cli.shared.service_options import labeler_options
-from dehusk.streams.files.readers import STANDARD_INPUT
+from dehusk.streams.files.paths import STANDARD_INPUT
 from dehusk.streams.wording import printable
 from dehusk.streams.worker_settings import WorkerSettings
 

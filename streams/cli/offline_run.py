@@ -49,7 +49,7 @@ class OfflineRun:
     two_pass: bool
     base_url: str = ""
     """Beginning of the URLs of HTML files; empty for `file:`."""
-    warc_folder: InputPath | None = None
+    warc_directory: InputPath | None = None
     """Folder of the WARC files that an index points to."""
     output: FolderSettings | None = None
     """Folder of the files; None for standard output."""
@@ -108,7 +108,7 @@ class OfflineRun:
             yield None
             return
         others = {"command": "clean", "two_pass": str(self.two_pass), "base_url": self.base_url}
-        others |= {"warc_directory": str(self.warc_folder)} if self.warc_folder else {}
+        others |= {"warc_directory": str(self.warc_directory)} if self.warc_directory else {}
         others["site_statistics"] = "redis" if is_shared(self.statistics) else self.statistics
         options = described(self.settings, self.paths, others)
         with open_folder(self.output, PLACE_COLUMNS, options) as folder:
@@ -185,7 +185,7 @@ class OfflineRun:
     @contextmanager
     def _reading(self, doing: str) -> Iterator[tuple[Reading, Callable[[int], None]]]:
         """Yield the input from its beginning, and the function that shows how many of its pages are done."""
-        pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url, self.warc_folder)
+        pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url, self.warc_directory)
         shown = sys.stderr.isatty() and (self.output is not None or not sys.stdout.isatty())
         console = plain_console(stderr=True)
         with page_progress(doing, console, self.paths, pages.position, shown=shown) as advance:

@@ -12,7 +12,6 @@ import codecs
 import io
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -22,13 +21,13 @@ from itertools import chain, islice
 from mimetypes import MimeTypes
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
-from urllib.parse import quote
 
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.streams.files.index import PARQUET, Row, begins_index, follow, parquet_rows, read_row
 from dehusk.streams.files.inflating import DAMAGE, InUtf8, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed_line, read_page_line
+from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB
@@ -36,13 +35,11 @@ from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_exces
 from dehusk.streams.sources.sniffing import BLANK
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
 from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from dehusk.streams.stores.errors import StoreError
-from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath, told_of_waiting
+from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
 
 _ZIP = b"PK\x03\x04"
 Item = TypeVar("Item")
 
-STANDARD_INPUT = Path("-")
 WACZ = ".wacz"
 ARCHIVES = {".warc", ".arc", WACZ}
 _ARCHIVE_BEGINS = (MARK, ARC_BEGINS)
@@ -61,7 +58,7 @@ def read_pages(
     needs_url: bool = False,
     position: InputPosition | None = None,
     after: Place = BEGINNING,
-    warc_folder: InputPath | None = None,
+    warc_directory: InputPath | None = None,
 ) -> Iterator[Outcome]:
     """Yield one outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
@@ -70,60 +67,22 @@ def read_pages(
     of a line is what it says, or empty; with `needs_url`, what is no URL of a page gives one Broken. If a
     file is damaged, the pages before the damage come first and then one Damaged. `position` is kept up to
     date. Items up to the place `after` are left out; files that hold no others are not read. Rows of an index
-    point to WARC files in `warc_folder`.
+    point to WARC files in `warc_directory`.
 
     Raises:
         ConfigurationError: a path does not exist, or a store does not give it.
         UnavailableError: a store does not answer.
     """
     for path in paths:
-        _require(path)
+        require_path(path)
     position = position or InputPosition()
-    reader = _PageReader(read_keyed_line if needs_url else read_page_line, max_bytes, position)
-    reader.passed, reader.warc_folder = after, warc_folder
+    read_line = read_keyed_line if needs_url else read_page_line
+    reader = _PageReader(read_line, max_bytes, position, after, warc_directory)
     for path in paths:
-        for outcome in reader.read_path(path, base_url, after, needs_url=needs_url):
+        for outcome in reader.read_path(path, base_url, needs_url=needs_url):
             position.move()
             if position.place.is_after(after):
                 yield outcome
-
-
-def _require(path: InputPath) -> None:
-    """Check that there is such a path.
-
-    Raises:
-        ConfigurationError: there is none, or its store does not give it.
-        UnavailableError: its store does not answer.
-    """
-    try:
-        with told_of_waiting(path):
-            if path == STANDARD_INPUT or path.exists():
-                return
-    except StoreError as error:
-        raise ConfigurationError(str(error)) from error
-    except OSError as error:  # a folder on the way to it is closed
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
-    raise ConfigurationError(f"there is no file or directory {path}")
-
-
-def input_files(paths: Sequence[InputPath]) -> Iterator[InputPath]:
-    """Yield all files of an input, in the order in which they are read."""
-    return chain.from_iterable(_files(path, []) for path in paths)
-
-
-def input_size(paths: Sequence[InputPath]) -> int | None:
-    """Return the bytes of all files, as they lie on disk; None if one is a pipe, which has no size."""
-    size = 0
-    for file in input_files(paths):
-        with suppress(OSError):  # what cannot be read is told when it is read
-            if isinstance(file, StoredPath):
-                size += file.measure()
-                continue
-            status = os.fstat(sys.stdin.fileno()) if file == STANDARD_INPUT else file.stat()
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            size += status.st_size
-    return size
 
 
 def read_lines(
@@ -155,7 +114,7 @@ class _LineReader(Generic[Item]):
         self, file: InputPath, url: str, read: Callable[[BinaryIO, str], Iterator[Item | Broken]]
     ) -> Iterator[Item | Broken]:
         """Yield what `read` yields of a file, given its stream and its name."""
-        name = _name(file)
+        name = name_of(file)
         try:
             if not file.is_file():
                 yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
@@ -199,35 +158,39 @@ class _LineReader(Generic[Item]):
 class _PageReader(_LineReader[Outcome]):
     """Reader of files of pages, each by its name and its first bytes."""
 
-    passed = BEGINNING
-    """Place up to which rows of an index are not followed."""
-    warc_folder: InputPath | None = None
+    def __init__(
+        self,
+        read_line: Callable[[bytes, int], Outcome],
+        max_bytes: int,
+        position: InputPosition,
+        after: Place,
+        warc_directory: InputPath | None,
+    ) -> None:
+        """Pass over the files before that of the place `after`, and the rows of an index up to it."""
+        super().__init__(read_line, max_bytes, position)
+        self._after = after
+        self._warc_directory = warc_directory
 
-    def read_path(
-        self, path: InputPath, base_url: str, after: Place, *, needs_url: bool
-    ) -> Iterator[Outcome]:
-        """Yield the pages of a file, of all files below a directory, or of standard input.
-
-        Files before that of the place `after` are passed over.
-        """
+    def read_path(self, path: InputPath, base_url: str, *, needs_url: bool) -> Iterator[Outcome]:
+        """Yield the pages of a file, of all files below a directory, or of standard input."""
         if path == STANDARD_INPUT:
             name = "standard input"
             self._position.begin_file(name)
             yield from self.read_whole(sys.stdin.buffer, name, partial(self.read_input, needs_url=needs_url))
             return
         unreadable: list[OSError] = []
-        for file in _files(path, unreadable):
-            self._position.begin_file(_name(file))
-            if self._position.place.file < after.file:
+        for file in files_of(path, unreadable):
+            self._position.begin_file(name_of(file))
+            if self._position.place.file < self._after.file:
                 with suppress(OSError):
                     size = file.measure() if isinstance(file, StoredPath) else file.stat().st_size
                     self._position.skip_file(size)
                 continue
-            url = _url(file, path, base_url)
+            url = url_of(file, path, base_url)
             if needs_url and not url.startswith(("http", "file:")):
                 url = ""
             yield from self.read_file(file, url, partial(self._read_stream, url=url))
-        self._position.begin_file(_name(path))  # of what is not there
+        self._position.begin_file(name_of(path))  # of what is not there
         for error in unreadable:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}")
 
@@ -283,15 +246,15 @@ class _PageReader(_LineReader[Outcome]):
 
     def _follow(self, rows: Iterator[Row], name: str) -> Iterator[Outcome]:
         """Yield the pages that the rows of an index point to; Damaged without a folder of the WARC files."""
-        if self.warc_folder is None:
+        if self._warc_directory is None:
             for row in islice(rows, 1):
                 detail = f"{name} is an index of WARC files: {NO_DIRECTORY}"
                 lack = Damaged(BrokenReason.RECORD_NOT_FOUND, detail)
                 yield row if isinstance(row, Skipped | Broken) else lack
             return
-        pointers = WarcPointer(self._max_bytes, self.warc_folder, PATIENCE_SECONDS)
+        pointers = WarcPointer(self._max_bytes, self._warc_directory, PATIENCE_SECONDS)
         pointers.require_folder()
-        passed = self.passed.item if self.passed.file == self._position.place.file else 0
+        passed = self._after.item if self._after.file == self._position.place.file else 0
         yield from follow(rows, pointers, self._position, passed)
 
     def _read_archive(self, stream: BinaryIO, kind: str) -> Iterator[Outcome]:
@@ -325,34 +288,6 @@ class _PageReader(_LineReader[Outcome]):
         if isinstance(outcome, Skipped) and body.startswith(_ZIP):
             return replace(outcome, detail=f"{outcome.detail}; if it is a WACZ, give it a name with {WACZ}")
         return outcome
-
-
-def _files(path: InputPath, unreadable: list[OSError]) -> Iterator[InputPath]:
-    """Yield the file itself, or every file below the directory; links to directories are not followed."""
-    if isinstance(path, StoredPath):
-        yield from path.files()
-        return
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path, onerror=unreadable.append):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(names))
-
-
-def _name(path: InputPath) -> str:
-    return str(path) if isinstance(path, StoredPath) else os.fsencode(path).decode(errors="replace")
-
-
-def _url(file: InputPath, path: InputPath, base_url: str) -> str:
-    """Return the URL of a file, the same from wherever it is named; a link below the path is its own file."""
-    if isinstance(file, StoredPath) or isinstance(path, StoredPath):
-        name = str(file).removeprefix(str(path)) if path.is_dir() else file.name
-        return f"{base_url.rstrip('/')}/{quote(name)}" if base_url else str(file)
-    top, below = (path, file.relative_to(path)) if path.is_dir() else (path.parent, Path(file.name))
-    if not base_url:
-        return (top.resolve() / below).as_uri()
-    return f"{base_url.rstrip('/')}/{quote(os.fsencode(below))}"
 
 
 def _size(stream: BinaryIO) -> str:

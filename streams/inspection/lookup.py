@@ -16,7 +16,8 @@ from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, Tombstone
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.files.readers import STANDARD_INPUT, read_pages
+from dehusk.streams.files.paths import STANDARD_INPUT
+from dehusk.streams.files.readers import read_pages
 from dehusk.streams.inspection.steps import Reading
 from dehusk.streams.kafka.input_topics import input_topics
 from dehusk.streams.kafka.reader import RawMessages, Reader, Timed, open_raw_messages, open_topics, read

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from dehusk.schemas.outcomes import Damaged
 from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
+from dehusk.streams.files.paths import input_files
 from dehusk.streams.files.position import BEGINNING, Place
-from dehusk.streams.files.readers import input_files
 from dehusk.streams.offline.lines import Input, WriteFailure
 from dehusk.streams.offline.run import Result, is_page, line_of
 from dehusk.streams.preparation.steps import WrittenDocument

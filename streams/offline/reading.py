@@ -20,7 +20,7 @@ class Reading:
     paths: Sequence[InputPath]
     max_bytes: int
     base_url: str = ""
-    warc_folder: InputPath | None = None
+    warc_directory: InputPath | None = None
     """Folder of the WARC files that an index among the paths points to."""
     bytes: int = 0
     """Bytes of the pages' HTML."""
@@ -40,7 +40,7 @@ class Reading:
             self.base_url,
             position=self.position,
             after=self.after,
-            warc_folder=self.warc_folder,
+            warc_directory=self.warc_directory,
         )
         for page in pages:
             if self.places is not None:

@@ -76,7 +76,7 @@ def index(server):
 
 def read(*urls, folder=None, access=None):
     paths = [StoredPath(url, access or Access()) for url in urls]
-    return list(read_pages(paths, MAX_BYTES, warc_folder=StoredPath(folder) if folder else None))
+    return list(read_pages(paths, MAX_BYTES, warc_directory=StoredPath(folder) if folder else None))
 
 
 def clean(*arguments, status=0, **others):

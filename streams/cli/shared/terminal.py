@@ -20,8 +20,8 @@ from rich.progress import (
 from rich.table import Column, Table
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.files.paths import input_size
 from dehusk.streams.files.position import InputPosition
-from dehusk.streams.files.readers import input_size
 from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.wording import pluralize
 

@@ -70,7 +70,7 @@ FORMS = {
 
 
 def read(path, folder, **others):
-    return list(read_pages([path], MAX_BYTES, warc_folder=folder, **others))
+    return list(read_pages([path], MAX_BYTES, warc_directory=folder, **others))
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -104,7 +104,7 @@ def test_a_row_keeps_its_place_in_the_index(crawl, folder):
     lines = as_lines(crawl[1])
     (folder / "index.jsonl").write_bytes(lines)
     position = InputPosition()
-    for _ in read_pages([folder / "index.jsonl"], MAX_BYTES, warc_folder=folder, position=position):
+    for _ in read_pages([folder / "index.jsonl"], MAX_BYTES, warc_directory=folder, position=position):
         place = position.place
         row = json.loads(lines[place.offset : place.offset + place.length])
         assert row == crawl[1][place.item - 1]
@@ -155,8 +155,8 @@ def test_parquet_of_something_else_is_named(folder):
     without_offset = {"url": "http://x.test/", "warc_filename": WARC}
     for row in ({"text": "a"}, without_offset):
         (folder / "a.parquet").write_bytes(as_parquet([row]))
-        for warc_folder in (folder, None):
-            (damaged,) = read(folder / "a.parquet", warc_folder)
+        for warc_directory in (folder, None):
+            (damaged,) = read(folder / "a.parquet", warc_directory)
             assert isinstance(damaged, Damaged)
             assert "without the columns url, warc_filename and warc_record_offset" in damaged.detail
 

@@ -18,14 +18,9 @@ from hypothesis import strategies as st
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.files.paths import STANDARD_INPUT, input_size
 from dehusk.streams.files.position import InputPosition
-from dehusk.streams.files.readers import (
-    ESCAPED,
-    STANDARD_INPUT,
-    input_size,
-    read_lines,
-    read_pages,
-)
+from dehusk.streams.files.readers import ESCAPED, read_lines, read_pages
 from dehusk.streams.sources.json_fields import JsonFields
 from dehusk.streams.sources.warc import write_warc
 

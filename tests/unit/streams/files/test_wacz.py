@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.files.readers import STANDARD_INPUT, read_pages
+from dehusk.streams.files.paths import STANDARD_INPUT
+from dehusk.streams.files.readers import read_pages
 from dehusk.streams.settings import MIB
 from dehusk.streams.sources.warc import write_warc
 
