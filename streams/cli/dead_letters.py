@@ -11,12 +11,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.options import gathered_options, json_option
-from dehusk.streams.cli.shared.terminal import plain_console, print_table
+from dehusk.streams.cli.shared.terminal import plain_console, print_object, print_table
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 from dehusk.streams.wording import pluralize, printable
 
@@ -175,7 +174,7 @@ async def _print_json(
 
     async for entry in find_letters(kafka, topic, selection):
         if settled_too or not entry.settled:
-            click.echo(orjson.dumps(_fields(entry)))
+            print_object(_fields(entry))
 
 
 def _fields(entry: FoundLetter) -> dict[str, Any]:

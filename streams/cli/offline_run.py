@@ -12,7 +12,7 @@ from dehusk.inference.labelers.labeler import Labeler
 from dehusk.schemas.options import NO_RENDERING, DocumentOptions
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.cli.shared.output_options import LINES, TEXTS, report_resumption
-from dehusk.streams.cli.shared.terminal import page_progress, plain_console
+from dehusk.streams.cli.shared.terminal import page_progress, plain_console, warn
 from dehusk.streams.dataset.folder import FolderSettings, open_folder
 from dehusk.streams.labelers import PROBE, comments_advice
 from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles, described
@@ -134,7 +134,7 @@ class OfflineRun:
             return
         (labels,) = await labeler.label([PROBE])
         if isinstance(labels, Prediction) and (advice := comments_advice(self.settings, labels)):
-            click.echo(f"dehusk: {advice}", err=True)
+            warn(advice)
 
     async def _count(
         self, pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore

@@ -10,7 +10,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
@@ -25,7 +24,7 @@ from dehusk.streams.cli.shared.kafka_options import (
 from dehusk.streams.cli.shared.options import json_option
 from dehusk.streams.cli.shared.page_options import source_options
 from dehusk.streams.cli.shared.service_options import labeler_option, redis_option, triton_option
-from dehusk.streams.cli.shared.terminal import plain_console, print_table
+from dehusk.streams.cli.shared.terminal import plain_console, print_object, print_table
 from dehusk.streams.settings import (
     SUGGESTED_PARTITIONS,
     Guarantee,
@@ -165,7 +164,7 @@ def command(
     worker = _worker_command(context, result) if fits else None
     if as_json:
         commands = {"created": created, "create": creating, "grant": granting, "worker": worker}
-        click.echo(orjson.dumps({**_fields(result), **commands}))
+        print_object({**_fields(result), **commands})
     else:
         if created:
             click.echo(f"created: {', '.join(created)}\n")

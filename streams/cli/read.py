@@ -13,7 +13,7 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.cli.shared.kafka_options import kafka_options, topic_option
 from dehusk.streams.cli.shared.output_options import LINES, output_options, report_resumption
 from dehusk.streams.cli.shared.page_options import registry_option
-from dehusk.streams.cli.shared.terminal import echo
+from dehusk.streams.cli.shared.terminal import echo, warn
 from dehusk.streams.dataset.folder import FolderSettings
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.registry import SourceSettings, open_registry
@@ -118,7 +118,7 @@ def _write_files(
         finally:
             if files.broken:
                 what = f"{pluralize(files.broken, 'record')} without a document in JSON"
-                click.echo(f"dehusk: {what}: see `error` of the rows", err=True)
+                warn(f"{what}: see `error` of the rows")
     if files.is_incomplete:
         raise SystemExit(1)
 

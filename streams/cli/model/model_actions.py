@@ -18,7 +18,8 @@ from dehusk.schemas.errors import ConfigurationError, ConflictError, Unavailable
 from dehusk.schemas.rollout import Change, Scope
 from dehusk.streams.cli.model.options import NOT_TO_BE_SERVED, Checks, Sources
 from dehusk.streams.cli.model.rollout_actions import SERVE_SECONDS, user_name
-from dehusk.streams.cli.model.views import (
+from dehusk.streams.cli.model.rollout_views import print_stale, repair_command
+from dehusk.streams.cli.model.version_views import (
     print_added,
     print_fault,
     print_removed,
@@ -26,11 +27,9 @@ from dehusk.streams.cli.model.views import (
     print_repaired,
     print_report,
     print_shown,
-    print_stale,
     print_versions,
-    repair_command,
 )
-from dehusk.streams.cli.shared.terminal import ask
+from dehusk.streams.cli.shared.terminal import ask, warn
 from dehusk.streams.models.candidate import Candidate, find_candidate, read_text
 from dehusk.streams.models.lifecycle import Removal, add_version, check_removable, load_added, remove_version
 from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
@@ -259,10 +258,10 @@ async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_veri
 
     candidate = find_candidate(place)
     for name in candidate.left_out:
-        click.echo(f"dehusk: {printable(name)} is no part of a version and not copied", err=True)
+        warn(f"{printable(name)} is no part of a version and not copied")
     config, of_model = candidate.config, checks.repository / checks.model / CONFIG_FILE
     if config and config.parent == candidate.model.parent and of_model.exists():
-        click.echo(f"dehusk: {config} is not copied: {of_model} holds for all versions", err=True)
+        warn(f"{config} is not copied: {of_model} holds for all versions")
     return await add_version(
         candidate, checks.repository, checks.model, version, verify if is_verified else None, hold=hold
     )

@@ -17,17 +17,16 @@ from dehusk.inference.labelers.repository import CONFIG_FILE
 from dehusk.schemas.errors import ConflictError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Rollout
 from dehusk.streams.cli.model.options import RolloutOptions
-from dehusk.streams.cli.model.views import (
+from dehusk.streams.cli.model.rollout_views import (
     print_change,
     print_changed,
     print_history,
     print_planned,
     print_stale,
     print_status,
-    print_warnings,
     repair_command,
 )
-from dehusk.streams.cli.shared.terminal import ask
+from dehusk.streams.cli.shared.terminal import ask, warn
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import (
     Moved,
@@ -160,7 +159,7 @@ async def _withdraw(
                 withdraw(options.repository, scope.model, gone, moved, claim.check)
             await unload(server, scope.model, gone, moved, is_used=is_used, guard=claim.check)
     except DehuskError as error:
-        print_warnings([f"{error}; {_repairing(options)} takes out what was left"])
+        warn(f"{error}; {_repairing(options)} takes out what was left")
 
 
 async def _serve_and_change(
@@ -197,7 +196,7 @@ async def _serve_again(
             named = [version for version in before if version not in taken_back] or before
             await serve(server, options.repository, model, named, beside=taken_back, guard=guard)
     except DehuskError as error:
-        print_warnings([f"{error}; Triton may serve more versions than before"])
+        warn(f"{error}; Triton may serve more versions than before")
 
 
 async def _trust(
@@ -214,7 +213,7 @@ async def _trust(
         raise UnavailableError(f"{notice}: {error}; {repair}") from error
     if not is_trusted:
         where = "where its repository is, as it is not the one named here"
-        click.echo(f"dehusk: {notice}: {repair} {where}", err=True)
+        warn(f"{notice}: {repair} {where}")
 
 
 async def _print_served(options: RolloutOptions, situation: Situation, state: Rollout) -> list[str]:

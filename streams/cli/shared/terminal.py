@@ -5,8 +5,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import click
+import orjson
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import (
@@ -44,6 +46,16 @@ def echo(text: str) -> None:
     """Print a text as it is; on a terminal, with escapes for control characters."""
     shown = text.translate(_CONTROLS) if sys.stdout.isatty() else text
     click.echo(shown.encode("utf-8", "replace"))  # as text, click would take terminal commands out
+
+
+def warn(text: str) -> None:
+    """Print a notice on standard error, a line of its own."""
+    click.echo(f"dehusk: {text}", err=True)
+
+
+def print_object(fields: dict[str, Any]) -> None:
+    """Print an object of JSON on a line."""
+    click.echo(orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))
 
 
 def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -15,7 +15,7 @@ from rich.filesize import decimal
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.shared.terminal import ask, plain_console, print_table
+from dehusk.streams.cli.shared.terminal import ask, plain_console, print_table, warn
 from dehusk.streams.files.read_ahead import ReadAhead
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.catalogue import (
@@ -143,8 +143,8 @@ def _sample_row(sample: StoredSample, sizes: SiteSizes) -> tuple[str, ...]:
     return f"{sample.pages:,}{share}", f"{sample.dropped:,}", f"{sample.saved:,}", printable(sample.text)
 
 
-def _warn(unreadable: Unreadable) -> None:
-    click.echo(f"dehusk: {printable(unreadable.site)} is skipped: {printable(unreadable.why)}", err=True)
+def _warn_of_skipped(unreadable: Unreadable) -> None:
+    warn(f"{printable(unreadable.site)} is skipped: {printable(unreadable.why)}")
 
 
 class _Listing:
@@ -159,7 +159,7 @@ class _Listing:
         async for listing in self._catalogue.summaries():
             if isinstance(listing, Unreadable):
                 self.unreadable += 1
-                _warn(listing)
+                _warn_of_skipped(listing)
             elif listing.site not in seen:
                 seen.add(listing.site)
                 self.sites += 1
@@ -270,7 +270,7 @@ async def _forget_all(catalogue: Catalogue) -> tuple[int, int]:
         forgotten += await catalogue.forget(sites)
         unreadable += len(others)
         for each in others:
-            _warn(each)
+            _warn_of_skipped(each)
     return forgotten, unreadable
 
 
@@ -286,7 +286,7 @@ async def export_sites(redis: RedisSettings, texts: Sequence[str]) -> int:
             async for line in lines:
                 if isinstance(line, Unreadable):
                     unreadable += 1
-                    _warn(line)
+                    _warn_of_skipped(line)
                 else:
                     sites += 1
                     click.echo(line, nl=False)
@@ -297,7 +297,7 @@ async def export_sites(redis: RedisSettings, texts: Sequence[str]) -> int:
 async def import_sites(redis: RedisSettings, file: BinaryIO, *, replace: bool) -> int:
     """Import sites, and return the number of those that were not imported because they are damaged."""
     async with open_catalogue(redis) as catalogue:
-        counts = await import_lines(_read_ahead(file), catalogue, _warn, replace=replace)
+        counts = await import_lines(_read_ahead(file), catalogue, _warn_of_skipped, replace=replace)
     click.echo(f"{pluralize(counts.put, 'site')} imported")
     if counts.left:
         click.echo(f"{pluralize(counts.left, 'site')} left: more pages are counted already (--replace)")
@@ -311,11 +311,7 @@ def _warn_of_another_key(counts: ImportCounts) -> None:
     if key is None or key is (other or SiteKey.HOST):
         return
     there = f", and those of this Redis by --site-key {other}" if other else ""
-    click.echo(
-        f"dehusk: these sites were counted by --site-key {key}{there}: "
-        f"only workers with --site-key {key} find them",
-        err=True,
-    )
+    warn(f"these sites were counted by --site-key {key}{there}: only workers with --site-key {key} find them")
 
 
 async def _read_ahead(file: BinaryIO) -> AsyncIterator[bytes]:

@@ -1,29 +1,24 @@
-"""Output of `dehusk model`: tables for people, JSON for scripts."""
+"""Output of `dehusk model` about versions: tables for people, JSON for scripts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from dataclasses import asdict
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
-import orjson
 from rich.filesize import decimal
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
-from dehusk.inference.labelers.repository import CONFIG_FILE, served
+from dehusk.inference.labelers.repository import served
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Limits, Rollout, Scope
-from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.cli.model.observation_views import (
     ended_objects,
     observations_object,
     print_ended,
     print_observations,
-    print_summary,
 )
-from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
+from dehusk.streams.cli.model.rollout_views import print_state
+from dehusk.streams.cli.shared.terminal import echo, plain_console, print_object, print_table, warn
 from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.overview import KnownVersion, card_of
@@ -31,141 +26,7 @@ from dehusk.streams.models.repair import Repair
 from dehusk.streams.models.server import Statistics
 from dehusk.streams.models.verification import Latency, Report
 from dehusk.streams.rollout.situation import Role, Situation
-from dehusk.streams.rollout.steps import wait_reason
-from dehusk.streams.rollout.transitions import describe_state
-from dehusk.streams.settings import TopicSettings
 from dehusk.streams.wording import pluralize, printable, program
-
-
-def print_change(situation: Situation, state: Rollout) -> None:
-    """Print on standard error the state before and after a change."""
-    workers = pluralize(len(situation.workers), "worker")
-    click.echo(f"{situation.scope}, {workers}:", err=True)
-    click.echo(f"  from {describe_state(situation.state)}", err=True)
-    click.echo(f"  to   {describe_state(state)}", err=True)
-
-
-def print_planned(situation: Situation, state: Rollout, loaded: Sequence[str], *, as_json: bool) -> None:
-    """Print the state that would be written, and what Triton would load for it."""
-    if as_json:
-        fields = {"before": situation.state, "after": state, "loads": loaded, "dry_run": True}
-        _print_object({**asdict(situation.scope), **fields})
-    else:
-        echo(f"nothing was changed; it would be revision {state.revision}: {describe_state(state)}")
-
-
-def print_changed(
-    situation: Situation,
-    state: Rollout,
-    workers: Sequence[WorkerReport] | None,
-    seconds: float,
-    *,
-    as_json: bool,
-) -> None:
-    """Print the written state and, where workers were waited for, how many follow and how long it took."""
-    if as_json:
-        fields = {"before": situation.state, "after": state, "workers": workers, "seconds": round(seconds, 3)}
-        _print_object({**asdict(situation.scope), **fields})
-        return
-    echo(f"revision {state.revision}: {describe_state(state)}")
-    if workers is not None:
-        echo(f"{pluralize(len(workers), 'worker')} followed within {seconds:.1f} s")
-    elif not situation.workers:
-        echo("no worker of the group reports: those that start follow it")
-
-
-def repair_command(model: str, topic: str, group: str = TopicSettings().group) -> str:
-    """Return the command that has the policy of a model name what the roll-outs on a topic need."""
-    of_group = "" if group == TopicSettings().group else f" --group {quote(group)}"
-    return f"`{program()} model repair {model} --control-topic {quote(topic)}{of_group}`"
-
-
-def print_stale(repository: Path, model: str, stale: Sequence[str], repairing: str) -> None:
-    """Print on standard error which versions a policy names although workers have taken them back.
-
-    `repairing` is the command that takes them out.
-    """
-    if stale:
-        click.echo(
-            f"dehusk: {repository / model / CONFIG_FILE} names version {', '.join(stale)}, taken back by "
-            f"workers: a restart of Triton loads it again. {repairing} takes it out, as the next shadow, "
-            "canary or promotion does",
-            err=True,
-        )
-
-
-def print_status(situation: Situation, stale: Sequence[str], *, as_json: bool) -> None:
-    """Print the state, the workers, and their figures; `stale` as in `print_stale`."""
-    if as_json:
-        workers = [replace(each, figures={}, comparison=None, trials={}) for each in situation.workers]
-        fields = {
-            "state": situation.state,
-            "workers": workers,
-            "next_step": _next_step(situation),
-            "stale": stale,
-            **observations_object(situation),
-        }
-        _print_object({**asdict(situation.scope), **fields})
-        return
-    _print_state(situation)
-    if (waits := _next_step(situation)) is not None:
-        echo(f"next step: {waits}")
-    for each in situation.workers:
-        echo(_describe_worker(each))
-    if not situation.workers:
-        echo(f"no worker of the group reports{situation.elsewhere}")
-    print_summary(situation)
-
-
-def _next_step(situation: Situation) -> str | None:
-    """Return what the next step of a promotion waits for; None where it has no steps."""
-    state = situation.state
-    if state is None or state.steps is None:
-        return None
-    return wait_reason(state, situation.workers, situation.stopped, datetime.now(UTC)) or "due"
-
-
-def print_history(scope: Scope, states: Sequence[Rollout], *, as_json: bool) -> None:
-    """Print the changes that made some states, a line each."""
-    if as_json:
-        _print_object({**asdict(scope), "changes": states})
-        return
-    if not states:
-        echo(f"{scope}: no change is known")
-        return
-    rows = [_history_row(state) for state in states]
-    print_table(plain_console(), ("revision", "when (UTC)", "who", "why", "versions"), rows)
-
-
-def _history_row(state: Rollout) -> tuple[str, ...]:
-    change = state.change
-    who_and_why = printable(change.by), printable(change.reason)
-    return str(state.revision), f"{change.at:%Y-%m-%d %H:%M:%S}", *who_and_why, describe_state(state)
-
-
-def _print_state(situation: Situation) -> None:
-    echo(f"{situation.scope}: {describe_state(situation.state)}")
-    if situation.state is not None:
-        change = situation.state.change
-        at = f"{change.at:%Y-%m-%d %H:%M:%S} UTC"
-        echo(f"revision {situation.state.revision}, {at}, {printable(change.by)}: {printable(change.reason)}")
-        if set_limits := _set_limits(situation.state.limits):
-            echo(f"limits other than by default: {set_limits}")
-
-
-def _set_limits(limits: Limits) -> str:
-    """Return the limits that commands have changed, as they name them."""
-    default = asdict(Limits())
-    changed = {name: value for name, value in asdict(limits).items() if value != default[name]}
-    return ", ".join(f"{name.replace('_', '-')}={value:g}" for name, value in changed.items())
-
-
-def _describe_worker(report: WorkerReport) -> str:
-    named = {"serving": report.serving, "canary": report.canary, "shadow": report.shadow}
-    versions = ", ".join(f"{role} {version}" for role, version in named.items() if version)
-    refused = [f"not {version}: {printable(why)}" for version, why in report.refused.items()]
-    return "; ".join([f"worker {report.worker}, revision {report.revision}: {versions}", *refused])
-
 
 _VERSION_COLUMNS = ("version", "default", "on Triton", "on disk", "signature", "SHA-256", "why")
 _ROLES = "in roll-outs"
@@ -194,7 +55,7 @@ def print_versions(
             _with_roles(asdict(each), roles_by_name.get((each.model, each.version)))
             for each in known_versions
         ]
-        _print_object({"versions": versions, "missing": missing, "stale": stale})
+        print_object({"versions": versions, "missing": missing, "stale": stale})
         return
     rows = [_version_row(each, is_triton_known=is_triton_known) for each in known_versions]
     columns: tuple[str, ...] = _VERSION_COLUMNS
@@ -234,7 +95,7 @@ def print_shown(
         if observations:
             seen = {**observations_object(observations), "ended": ended_objects(observations)}
             more |= {"rollout": {"state": observations.state, **seen}}
-        _print_object({**asdict(known), **more, "missing": missing})
+        print_object({**asdict(known), **more, "missing": missing})
         return
     print_table(plain_console(), _VERSION_COLUMNS, [_version_row(known, is_triton_known=is_triton_known)])
     for does, declared in tensors.items():
@@ -245,7 +106,7 @@ def print_shown(
         echo(f"\n{_describe_statistics(statistics)}")
     if observations:
         echo("")
-        _print_state(observations)
+        print_state(observations)
         print_observations(observations)
         print_ended(observations)
     if card:
@@ -255,7 +116,7 @@ def print_shown(
 def print_report(report: Report, *, as_json: bool) -> None:
     """Print the report of a version that passed."""
     if as_json:
-        _print_object({"ok": True, **asdict(report)})
+        print_object({"ok": True, **asdict(report)})
         return
     agreement = report.agreement
     echo(f"{report.signature.partition(';')[0]}, {decimal(report.bytes)}, SHA-256 {report.sha256}")
@@ -272,8 +133,8 @@ def print_report(report: Report, *, as_json: bool) -> None:
 def print_fault(fault: FaultError, *, as_json: bool) -> None:
     """Print why a version is not to be served."""
     if as_json:
-        _print_object({"ok": False, "fault": fault.fault, "message": fault.message})
-    click.echo(f"dehusk: not to be served: {printable(str(fault))}", err=True)
+        print_object({"ok": False, "fault": fault.fault, "message": fault.message})
+    warn(f"not to be served: {printable(str(fault))}")
 
 
 def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
@@ -282,7 +143,7 @@ def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
     name = f"{model}/{version.name}"
     waits = version.name not in served(version.parent.parent, model)
     if as_json:
-        _print_object({"added": name, "directory": str(version), "waits": waits})
+        print_object({"added": name, "directory": str(version), "waits": waits})
         return
     echo(f"added {version}")
     if waits:
@@ -305,7 +166,7 @@ def print_repair(config: Path, repair: Repair) -> None:
 def print_repaired(repair: Repair, *, as_json: bool) -> None:
     """Print the versions that a repaired policy names, and those that have gone."""
     if as_json:
-        _print_object(asdict(repair))
+        print_object(asdict(repair))
         return
     changed = "repaired" if repair.is_needed else "nothing to repair"
     echo(f"{changed}: version {', '.join(repair.kept)}, of which {repair.trusted} is trusted")
@@ -314,7 +175,7 @@ def print_repaired(repair: Repair, *, as_json: bool) -> None:
 def print_removed(name: str, *, as_json: bool) -> None:
     """Print the name of a removed version."""
     if as_json:
-        _print_object({"removed": name})
+        print_object({"removed": name})
     else:
         echo(f"removed {name}")
 
@@ -357,13 +218,3 @@ def _describe_statistics(statistics: Statistics) -> str:
 
 def _describe_latency(latency: Latency) -> str:
     return f"{latency.p50:.1f} ms in the middle, {latency.p99:.1f} ms at the 99th percentile"
-
-
-def _print_object(fields: dict[str, Any]) -> None:
-    click.echo(orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))
-
-
-def print_warnings(messages: list[str]) -> None:
-    """Print messages on standard error, a line each."""
-    for message in messages:
-        click.echo(f"dehusk: {message}", err=True)
