@@ -15,7 +15,7 @@ from dehusk.inference.labelers.signature import (
     signature_of,
     unknown_signature,
 )
-from dehusk.inference.labelers.triton_client import READY, RefusedError, TritonClient, trusted_of
+from dehusk.inference.labelers.triton_client import RefusedError, TritonClient, ready_in, trusted_of
 from dehusk.schemas.errors import ConfigurationError, LateError, NotEncodedError, PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
@@ -170,10 +170,9 @@ class TritonLabeler:
     async def _served_versions(self) -> list[str]:
         """Return the versions of the model that are ready; none if Triton does not answer."""
         try:
-            index = await self._call(self._client.index())
+            return ready_in(await self._call(self._client.index()), self._model)
         except UnavailableError:
             return []
-        return [each.version for each in index if (each.model, each.state) == (self._model, READY)]
 
     async def _call(self, answer: Awaitable[Answer]) -> Answer:
         """Return an answer.

@@ -1,6 +1,6 @@
 """A client of a Triton server: its calls over gRPC, and its errors as those of dehusk."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,6 +140,11 @@ class TritonClient:
                 return UnavailableError(message)
             case _:
                 return RefusedError(status, message)
+
+
+def ready_in(index: Sequence[ServedVersion], model: str) -> list[str]:
+    """Return the ready versions of a model among those of an index, in its order."""
+    return [each.version for each in index if (each.model, each.state) == (model, READY)]
 
 
 def trusted_of(parameters: Mapping[str, str], ready: Iterable[str]) -> str:

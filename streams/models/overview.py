@@ -7,11 +7,11 @@ from pathlib import Path
 
 from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, served, trusted, versions
 from dehusk.inference.labelers.signature import SIGNATURE_KEY
-from dehusk.inference.labelers.triton_client import READY, ServedVersion
+from dehusk.inference.labelers.triton_client import READY, ServedVersion, ready_in
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.candidate import header_of, read_text
 from dehusk.streams.models.names import FaultError
-from dehusk.streams.models.server import ModelServer, ready_in
+from dehusk.streams.models.server import ModelServer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.signature import Signature
-from dehusk.inference.labelers.triton_client import READY, ServedVersion, TritonClient, trusted_of
+from dehusk.inference.labelers.triton_client import READY, ServedVersion, TritonClient, ready_in, trusted_of
 from dehusk.schemas.errors import LateError
 
 _GONE = {"", "UNAVAILABLE"}
@@ -142,11 +142,6 @@ class ModelServer:
         """
         answer, _ = await self._client.infer(model, signature, window, version)
         return answer
-
-
-def ready_in(index: Sequence[ServedVersion], model: str) -> list[str]:
-    """Return the ready versions of a model among those of an index, in its order."""
-    return [each.version for each in index if (each.model, each.state) == (model, READY)]
 
 
 def _mean_ms(duration: Any) -> float:  # noqa: ANN401 a `StatisticDuration` of Triton's, which has no types
