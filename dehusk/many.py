@@ -1,7 +1,6 @@
 """Many pages, cleaned in processes with limits, as `dehusk clean` does."""
 
 import asyncio
-import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
 from dehusk.schemas.sites import SiteObservation
-from dehusk.streams.offline.lines import DecodedPages, pickle_document
+from dehusk.streams.offline.lines import DecodedPages, pickle_document, unpickle_document
 from dehusk.streams.offline.run import BATCH_PAGES, PageCleaner, Turn
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing, WrittenDocument
@@ -90,10 +89,7 @@ class _Batch(Generic[Page]):
 
 
 def _result(result: WrittenDocument | Broken) -> CleanedDocument | ExtractionError:
-    if isinstance(result, Broken):
-        return error_of(result)
-    document: CleanedDocument = pickle.loads(result.value)  # noqa: S301 a process of the pool pickled it
-    return document
+    return error_of(result) if isinstance(result, Broken) else unpickle_document(result.value)
 
 
 class Extractions(Generic[Page]):

@@ -24,10 +24,10 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 from dehusk.streams.files.page_lines import read_page_line
 from dehusk.streams.files.readers import read_lines
-from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, Input, failure_writer
-from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
+from dehusk.streams.offline.lines import PICKLED, DecodedPages, Input, unpickle_document
+from dehusk.streams.offline.run import BATCH_PAGES, clean_pages, is_page
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
-from dehusk.streams.preparation.steps import Writing
+from dehusk.streams.preparation.steps import Writing, WrittenDocument
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.fields import Fields, has_keys, parse_object
@@ -64,7 +64,7 @@ async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO, *, r
     With `rebuild`, pages cut into blocks are made HTML again, for a model that reads elements.
     """
     limits = PageLimits()
-    writing = Writing.of(OFFLINE_FORMATS["json"], DEFAULT_OPTIONS, limits)
+    writing = Writing.of(PICKLED, DEFAULT_OPTIONS, limits)
     open_work = partial(open_steps, DecodedPages, limits.max_blocks, writing)
     read_line = partial(_read_line, rebuild=rebuild, encodings=encodings_read(labeler))
     pages = read_lines(file, read_line, limits.max_bytes)
@@ -118,21 +118,16 @@ def at_places(places: Integers, content: Bools) -> Bools:
     return found
 
 
-class _CleanedLine(msgspec.Struct):
-    """Line of `dehusk clean`, as far as it is read."""
-
-    id: str | None
-    text: str
-    error: str | None
-
-
 async def _texts(
     pages: Iterator[Input], pool: PreparationPool, labeler: Labeler
 ) -> AsyncGenerator[PredictedLine, None]:
-    async with aclosing(clean_lines(pages, pool, [labeler], failure_writer())) as lines:
-        async for line in lines:
-            cleaned = msgspec.json.decode(line, type=_CleanedLine)
-            yield _line({"id": cleaned.id, "text": cleaned.text}, cleaned.error or "")
+    async with aclosing(clean_pages(pages, pool, [labeler])) as results:
+        async for page, result in results:
+            if isinstance(result, WrittenDocument):
+                document = unpickle_document(result.value)
+                yield _line({"id": document.id or document.url, "text": document.text}, "")
+            elif is_page(result):
+                yield _line({"id": page.id or page.url, "text": ""}, str(result))
 
 
 def _line(fields: dict[str, Any], problem: str) -> PredictedLine:

@@ -1,7 +1,6 @@
 """Files of cleaned pages: each page's row with its place in the input, where a later run goes on."""
 
 import hashlib
-import pickle
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -13,7 +12,7 @@ from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
 from dehusk.streams.files.paths import input_files
 from dehusk.streams.files.position import BEGINNING, Place
-from dehusk.streams.offline.lines import Input, WriteFailure
+from dehusk.streams.offline.lines import Input, WriteFailure, unpickle_document
 from dehusk.streams.offline.run import Result, is_page, line_of
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.stores.stored import InputPath, StoredPath
@@ -21,7 +20,7 @@ from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from dehusk.schemas.documents import CleanedDocument
+    pass
 
 PLACE_COLUMNS: Columns = (("input_file", "string"), ("input_offset", "int64"), ("input_length", "int64"))
 """Columns of the place of a page: see `Place`."""
@@ -70,7 +69,7 @@ class CleanedFiles:
             return Row(line=line_of(page, result, self.write_failure))
         place = (self._place.name, self._place.offset, self._place.length)
         if isinstance(result, WrittenDocument):
-            document: CleanedDocument = pickle.loads(result.value)  # noqa: S301 a process of the pool pickled it
+            document = unpickle_document(result.value)
             return Row(document.id or document.url, document.url, document, place=place)
         return Row(page.id or page.url, page.url, error=str(result), place=place)
 

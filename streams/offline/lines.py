@@ -170,6 +170,12 @@ def pickle_document(document: CleanedDocument) -> bytes:
     return pickle.dumps(document, pickle.HIGHEST_PROTOCOL)
 
 
+def unpickle_document(written: bytes) -> CleanedDocument:
+    """Read a document that a process of the pool has written so."""
+    document: CleanedDocument = pickle.loads(written)  # noqa: S301 it comes from a process of one's own
+    return document
+
+
 def _line_of(document_format: str) -> Format:
     """Return a format of the worker whose documents are lines."""
     return replace(FORMATS[document_format], write=partial(_end_line, FORMATS[document_format]))

@@ -152,29 +152,6 @@ Done = TypeVar("Done")
 Work = Callable[[PageCleaner, Sequence[Input]], Awaitable[Done]]
 
 
-async def clean_lines(
-    pages: Iterator[Input],
-    pool: PreparationPool,
-    labelers: Sequence[Labeler],
-    write_failure: WriteFailure,
-    *,
-    store: SiteStatisticsStore | None = None,
-) -> AsyncGenerator[bytes, None]:
-    """Yield a line for each page in the order of the input; none for records that are no pages.
-
-    `write_failure` writes the line of a page that cannot be cleaned. With a store of site statistics, a page
-    is corrected by the pages before it, and by those that the store counted earlier.
-
-    Raises:
-        UnavailableError: a labeler or the store does not answer.
-        ConfigurationError: there is no such file, or a model does not fit.
-    """
-    async with aclosing(clean_pages(pages, pool, labelers, store=store)) as results:
-        async for page, result in results:
-            if is_page(result):
-                yield line_of(page, result, write_failure)
-
-
 async def clean_pages(
     pages: Iterator[Input],
     pool: PreparationPool,
@@ -183,9 +160,14 @@ async def clean_pages(
     store: SiteStatisticsStore | None = None,
     note: Note | None = None,
 ) -> AsyncGenerator[tuple[Input, Result], None]:
-    """Yield each page and its result, as `clean_lines` does; also those of records that are no pages.
+    """Yield each page and its result in the order of the input, also those of records that are no pages.
 
-    `note` takes the samples of text that sites repeat, if the pool makes any.
+    With a store of site statistics, a page is corrected by the pages before it, and by those that the store
+    counted earlier. `note` takes the samples of text that sites repeat, if the pool makes any.
+
+    Raises:
+        UnavailableError: a labeler or the store does not answer.
+        ConfigurationError: there is no such file, or a model does not fit.
     """
     open_cleaner = partial(PageCleaner, pool, store=store, note=note)
     async with aclosing(_batches(pages, labelers, open_cleaner, _clean)) as batches:
@@ -209,7 +191,7 @@ async def observe_pages(
 ) -> AsyncGenerator[int, None]:
     """Count all pages in a store, in order; yield the number of pages of each finished batch.
 
-    Raises what `clean_lines` raises.
+    Raises what `clean_pages` raises.
     """
     open_cleaner = partial(PageCleaner, pool, store=store)
     async with aclosing(_batches(pages, labelers, open_cleaner, _observe)) as batches:

@@ -18,10 +18,11 @@ from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, failure_writer
-from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
+from dehusk.streams.offline.run import BATCH_PAGES
 from dehusk.streams.preparation.pool import open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.settings import PageLimits
+from tests.unit.streams.offline.cleaned import clean_lines
 from tests.unit.streams.preparation.limits import Limits
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4

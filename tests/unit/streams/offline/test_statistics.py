@@ -18,12 +18,13 @@ from dehusk.schemas.pages import EncodedPage, Prediction, RawPage
 from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, failure_writer
-from dehusk.streams.offline.run import BATCH_PAGES, clean_lines, observe_pages
+from dehusk.streams.offline.run import BATCH_PAGES, observe_pages
 from dehusk.streams.offline.statistics import RequiredStatistics, open_statistics
 from dehusk.streams.preparation.pool import open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.settings import MIB, PageLimits, RedisSettings
 from dehusk.streams.sites.store import MemorySiteStatistics
+from tests.unit.streams.offline.cleaned import clean_lines
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. "
 LIMITS = PageLimits()
