@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +59,18 @@ def service_of(tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
 @pytest.fixture
 def processes() -> Callable[[], set[psutil.Process]]:
-    """Answers which processes there are that the test has started; other tests may have left some."""
-    before = set(psutil.Process().children(recursive=True))
-    return lambda: set(psutil.Process().children(recursive=True)) - before
+    """Answers which processes there are that the test has started, and theirs.
+
+    Those of other tests, such as a browser, may start some meanwhile.
+    """
+    own = psutil.Process()
+    before = set(own.children())
+
+    def started() -> set[psutil.Process]:
+        found = set(own.children()) - before
+        for each in list(found):
+            with suppress(psutil.NoSuchProcess):
+                found.update(each.children(recursive=True))
+        return found
+
+    return started
