@@ -72,10 +72,13 @@ async def store(request) -> AsyncIterator[SiteStatisticsStore]:
     if request.param == "memory":
         yield MemorySiteStatistics()
         return
-    service = request.getfixturevalue(request.param)
-    settings = service if request.param == "cluster" else redis_settings(service)
-    async with closed_after(RedisSiteStatistics(settings)) as opened:
+    async with closed_after(RedisSiteStatistics(served(request, request.param))) as opened:
         yield opened
+
+
+def served(request, name: str) -> RedisSettings:
+    service = request.getfixturevalue(name)
+    return service if name == "cluster" else redis_settings(service)
 
 
 def redis_settings(stack: LocalStack) -> RedisSettings:
@@ -227,8 +230,9 @@ async def test_a_copy_that_changes_is_a_page(store, fresh):
     assert columns(other)[:2] == (2, [2, 1, 0])
 
 
-async def test_a_redis_that_is_there_can_be_asked_again_and_again(redis):
-    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+@pytest.mark.parametrize("name", ["redis", "cluster"])
+async def test_a_redis_that_is_there_can_be_asked_again_and_again(request, name):
+    async with closed_after(RedisSiteStatistics(served(request, name))) as store:
         for _ in range(3):
             await store.check()
 
