@@ -28,8 +28,8 @@ from dehusk.streams.settings import (
     TopicSettings,
 )
 
-METADATA_SECONDS = 10.0
-"""Interval at which consumers discover new partitions, and new topics that match a pattern."""
+METADATA_MS = 10_000
+"""Milliseconds after which consumers discover new partitions, and new topics that match a pattern."""
 _BROKERS_CHOICE = -1
 """Number of replicas by which the brokers' own default is taken."""
 _LIMIT = "max.message.bytes"

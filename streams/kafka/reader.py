@@ -16,7 +16,7 @@ from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
-from dehusk.streams.kafka.client import METADATA_SECONDS, describe_topics, require_inputs
+from dehusk.streams.kafka.client import METADATA_MS, describe_topics, require_inputs
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import consumer_options
@@ -70,7 +70,7 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
         MIB,
         _FETCH_BYTES,
         auto_offset_reset="earliest",
-        metadata_max_age_ms=int(METADATA_SECONDS * 1000),
+        metadata_max_age_ms=METADATA_MS,
     ) as consumer:
         with kafka_errors(settings):
             ends = await consumer.end_offsets(partitions)
@@ -158,7 +158,7 @@ class Reader:
         with kafka_errors(self._settings):
             self._assign(self._ends)
             while True:
-                fetched = await self._consumer.getmany(timeout_ms=int(METADATA_SECONDS * 1000))
+                fetched = await self._consumer.getmany(timeout_ms=METADATA_MS)
                 for record in chain.from_iterable(fetched.values()):
                     yield _message(record), record.timestamp
                 await self._assign_new_partitions()

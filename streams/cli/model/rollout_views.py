@@ -11,10 +11,7 @@ import click
 from dehusk.inference.labelers.repository import CONFIG_FILE
 from dehusk.schemas.rollout import Limits, Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
-from dehusk.streams.cli.model.observation_views import (
-    observations_object,
-    print_summary,
-)
+from dehusk.streams.cli.model.observation_views import observations_object, print_summary
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_object, print_table, warn
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.rollout.steps import wait_reason

@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import click
 import orjson
@@ -53,7 +52,7 @@ def warn(text: str) -> None:
     click.echo(f"dehusk: {text}", err=True)
 
 
-def print_object(fields: dict[str, Any]) -> None:
+def print_object(fields: object) -> None:
     """Print an object of JSON on a line."""
     click.echo(orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))
 

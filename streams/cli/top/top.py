@@ -12,12 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
-import orjson
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.cli.shared.kafka_options import group_option, kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import json_option
-from dehusk.streams.cli.shared.terminal import plain_console
+from dehusk.streams.cli.shared.terminal import plain_console, print_object
 from dehusk.streams.settings import MONITORING_TOPIC, KafkaSettings
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ async def _print(kafka: KafkaSettings, topic: str, name: str, console: Console, 
 
     report = (await read_group(kafka, topic, name)).report()
     if as_json:
-        click.echo(orjson.dumps(report))
+        print_object(report)
     else:
         width = min(console.width, _WIDEST)
         console.print(render(report, width), width=width)

@@ -17,7 +17,7 @@ from faust.types import TP, AppT, EventT, StreamT
 from mode.utils.queues import ThrowableQueue
 
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.client import METADATA_SECONDS
+from dehusk.streams.kafka.client import METADATA_MS
 from dehusk.streams.kafka.input_topics import input_topics
 from dehusk.streams.kafka.options import ssl_context
 from dehusk.streams.kafka.tokens import token_provider
@@ -242,7 +242,7 @@ def create_app(
         stream_wait_empty=True,
         broker_commit_interval=_COMMIT_SECONDS,
         consumer_auto_offset_reset="none",  # the consumer reports what is gone, and seeks to the beginning
-        consumer_metadata_max_age_ms=int(METADATA_SECONDS * 1000),
+        consumer_metadata_max_age_ms=METADATA_MS,
         stream_buffer_maxsize=_BUFFER_BYTES,
         broker_max_poll_records=100,
         consumer_max_fetch_size=min(2 * MIB, max(MIB // 4, _FETCH_BYTES // partitions)),

@@ -15,7 +15,7 @@ from aiokafka.errors import IllegalStateError, KafkaError
 from dehusk.schemas.documents import Origin
 from dehusk.streams.availability import Dependency, insist
 from dehusk.streams.cancellation import cancel
-from dehusk.streams.kafka.client import METADATA_SECONDS
+from dehusk.streams.kafka.client import METADATA_MS
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.sites.revisits import FirstPage
@@ -202,7 +202,7 @@ async def open_requests(
         session_timeout_ms=int(settings.session_seconds * 1000),
         heartbeat_interval_ms=int(settings.session_seconds * 1000 / 5),
         max_poll_interval_ms=_NEVER_MS,
-        metadata_max_age_ms=int(METADATA_SECONDS * 1000),
+        metadata_max_age_ms=METADATA_MS,
         rebalance_timeout_ms=int(_REBALANCE_SECONDS * 1000),
     )
     requests = Requests(consumer, settings, membership)
