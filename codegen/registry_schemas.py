@@ -18,7 +18,8 @@ from google.protobuf import descriptor_pb2
 from codegen.json_schemas import OPTIONAL
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.streams.settings import ValueFormat
-from dehusk.streams.topics.value_formats import DESCRIBED, FOLDER, PACKAGE, field_numbers, proto_file
+from dehusk.streams.topics.protobuf import PACKAGE, field_numbers, proto_file
+from dehusk.streams.topics.value_formats import DESCRIBED, FOLDER
 
 _AVRO = {str: "string", int: "long", float: "double", bool: "boolean", date: "string", datetime: "string"}
 _JSON = {str: "string", int: "integer", float: "number", bool: "boolean", date: "string", datetime: "string"}

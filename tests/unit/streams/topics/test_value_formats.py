@@ -15,14 +15,13 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.pages import Message
 from dehusk.streams.settings import ValueFormat
 from dehusk.streams.sources.schema_registry import RegisteredSchema, SchemaRegistry
+from dehusk.streams.topics.protobuf import field_numbers, proto_file
 from dehusk.streams.topics.value_formats import (
     DESCRIBED,
     FOLDER,
     FramedWriter,
-    field_numbers,
     framed_format,
     in_json,
-    proto_file,
 )
 from tests.documents import BARE, FULL
 
