@@ -12,7 +12,11 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig, LeftOut
-from dehusk.training.dehusk.evaluation import (
+from dehusk.training.dehusk.examples import learned_from
+from dehusk.training.dehusk.export import build_dehusk
+from dehusk.training.dehusk.model import Training, cross_validated
+from dehusk.training.dehusk.trainer import INPUT_GROUPS
+from dehusk.training.pages.evaluation import (
     PageScores,
     ToldKind,
     gold_table,
@@ -21,15 +25,7 @@ from dehusk.training.dehusk.evaluation import (
     table,
     told_kinds,
 )
-from dehusk.training.dehusk.examples import (
-    DehuskPage,
-    learned_from,
-    prepare_pages,
-    prepared_pages,
-)
-from dehusk.training.dehusk.export import build_dehusk
-from dehusk.training.dehusk.model import Training, cross_validated
-from dehusk.training.dehusk.trainer import INPUT_GROUPS
+from dehusk.training.pages.prepared import PreparedPage, prepare_pages, prepared_pages
 from dehusk.training.runs import Preparation, left_by, read_sources, report_broken
 from dehusk.training.scores import markdown_table, word_f1
 from dehusk.training.versions import labeler_answer, labeler_kinds, new_version, publish_trained
@@ -142,7 +138,7 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
 
 
 def _card(
-    pages: Sequence[DehuskPage],
+    pages: Sequence[PreparedPage],
     config: DehuskConfig,
     published: ModelVersion,
     data: str,

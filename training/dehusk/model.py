@@ -12,18 +12,19 @@ import numpy as np
 from dehusk.schemas.pages import EncodedPage, StructureTensors
 from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.config import DehuskConfig, LeftOut
-from dehusk.training.dehusk.evaluation import ToldKind, page_score, told_kinds
 from dehusk.training.dehusk.examples import (
-    DehuskPage,
     Example,
     PartOf,
     by_collection,
     by_site,
+    example_of,
     learned_from,
     parts_of,
 )
 from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
 from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
+from dehusk.training.pages.evaluation import ToldKind, page_score, told_kinds
+from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.runs import Report, report
 
 
@@ -74,9 +75,9 @@ class Training:
     """Directory with the checkpoints of first passes, from which they go on."""
     report: Report = report
 
-    def examples(self, pages: Iterable[DehuskPage]) -> list[Example]:
+    def examples(self, pages: Iterable[PreparedPage]) -> list[Example]:
         """Return the pages that are learned from."""
-        return [page.example(self.config) for page in learned_from(pages, self.config)]
+        return [example_of(page, self.config) for page in learned_from(pages, self.config)]
 
     def first_pass(self, examples: Sequence[Example], name: str) -> FirstPass:
         """Train a first pass, whose name its checkpoint has."""
@@ -106,7 +107,7 @@ class Training:
         answers = held_out_answers(examples, by_site(self.config.trainer.folds), held_out)
         return self._with_second_pass(first, examples, answers)
 
-    def models_by_site(self, pages: Iterable[DehuskPage]) -> Iterator[tuple[Hashable, DehuskModel]]:
+    def models_by_site(self, pages: Iterable[PreparedPage]) -> Iterator[tuple[Hashable, DehuskModel]]:
         """Train, for each part of the sites, a model from the others.
 
         Its second pass saw neither the part nor answers to it. Of the first passes whose answers it learned
@@ -120,7 +121,7 @@ class Training:
             of_learned = [examples[place] for place in learned], [answers[place] for place in learned]
             yield part, self._with_second_pass(first, *of_learned)
 
-    def models_by_collection(self, pages: Iterable[DehuskPage]) -> Iterator[tuple[Hashable, DehuskModel]]:
+    def models_by_collection(self, pages: Iterable[PreparedPage]) -> Iterator[tuple[Hashable, DehuskModel]]:
         """Train, for each collection, the model over all pages of the others, as it would be published.
 
         Its second pass learns from answers out of fold by site. From answers to whole collections that a
@@ -164,7 +165,7 @@ class Scores:
     scripts: dict[str, dict[str, float]] = field(default_factory=dict)
     """By script, as `repaired`, of the pages that were written in other scripts."""
 
-    def add(self, page: DehuskPage, model: DehuskModel) -> None:
+    def add(self, page: PreparedPage, model: DehuskModel) -> None:
         """Score one page."""
         first, *both = model.passes(page.structure)
         answers = np.stack(both)
@@ -182,7 +183,7 @@ class Scores:
                 scores[page.id] = page_score(page, encoded, model(encoded.structure), page.best_gold)
 
 
-def cross_validated(pages: Sequence[DehuskPage], training: Training, leave_out: LeftOut) -> Scores:
+def cross_validated(pages: Sequence[PreparedPage], training: Training, leave_out: LeftOut) -> Scores:
     """Score all pages with gold, each by a model that never saw its site, or its collection."""
     scores = Scores()
     if leave_out == "site":

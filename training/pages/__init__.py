@@ -1,1 +1,1 @@
-"""Pages to learn from: gold texts and labels, alignment of both, and altered pages."""
+"""Pages to learn from: gold texts and labels, alignment of both, altered pages, and their scores."""

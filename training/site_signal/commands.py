@@ -9,8 +9,9 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig
-from dehusk.training.dehusk.examples import name_of_part, prepared_pages
+from dehusk.training.dehusk.examples import name_of_part
 from dehusk.training.dehusk.model import Training
+from dehusk.training.pages.prepared import prepared_pages
 from dehusk.training.runs import Preparation, report, report_broken, written_whole
 from dehusk.training.site_signal import evaluation
 from dehusk.training.site_signal.crawls import Answer, SitePage, crawls, prepare_site_pages, site_pages

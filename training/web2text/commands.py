@@ -11,8 +11,8 @@ from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Encoding, ModelVersion
-from dehusk.training.dehusk.evaluation import gold_table
-from dehusk.training.dehusk.examples import DehuskPage, prepare_pages, prepared_pages
+from dehusk.training.pages.evaluation import gold_table
+from dehusk.training.pages.prepared import PreparedPage, prepare_pages, prepared_pages
 from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
 from dehusk.training.scores import BlockScores, block_table
 from dehusk.training.versions import (
@@ -117,14 +117,14 @@ def _model(runs: Mapping[str, Run]) -> Web2TextModel:
     return Web2TextModel(unary.trained(), pairwise.trained(), unary.standard, pairwise.standard, coupling)
 
 
-def _held_out(pages: Sequence[DehuskPage]) -> HeldOut:
+def _held_out(pages: Sequence[PreparedPage]) -> HeldOut:
     def tables(blocks: BlockScores, answer: Answer) -> str:
         return f"{block_table(blocks)}\n\n{gold_table(pages, answer)}"
 
     return HeldOut(partial(score_pages, pages), tables)
 
 
-def score_pages(pages: Iterable[DehuskPage], answer: Answer) -> BlockScores:
+def score_pages(pages: Iterable[PreparedPage], answer: Answer) -> BlockScores:
     """Score the labels of the blocks of all pages with reliable labels."""
     scored = [page for page in pages if page.reliable and len(page.content)]
     return score_answers([page.content for page in scored], (answer(page.encoded) for page in scored))

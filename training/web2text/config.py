@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
-from dehusk.training.dehusk.examples import DehuskPage
+from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.runs import RunConfig, Tables
 
 
@@ -79,13 +79,13 @@ class Web2TextConfig(RunConfig):
 class Split:
     """Parts of the prepared pages, no site in two of them."""
 
-    learned: list[DehuskPage] = field(default_factory=list)
-    validated: list[DehuskPage] = field(default_factory=list)
-    held_out: list[DehuskPage] = field(default_factory=list)
+    learned: list[PreparedPage] = field(default_factory=list)
+    validated: list[PreparedPage] = field(default_factory=list)
+    held_out: list[PreparedPage] = field(default_factory=list)
     """All that have a gold text, good or not."""
 
 
-def split(pages: Iterable[DehuskPage], config: DataConfig) -> Split:
+def split(pages: Iterable[PreparedPage], config: DataConfig) -> Split:
     """Split the pages by the names of their sites, so that no other site's pages change a part.
 
     The first two have the pages that can be learned from, so many of a site.

@@ -15,7 +15,7 @@ from dehusk.inference.labelers.batching import Window, windows
 from dehusk.inference.labelers.signature import BLOCK_FEATURES, DISTANCES, EDGE_FEATURES, WEB2TEXT
 from dehusk.schemas.pages import EncodedPage, Web2TextTensors
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
-from dehusk.training.dehusk.examples import DehuskPage
+from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.web2text.config import NetworkConfig
 
 _MIN_DEVIATION = 1e-3
@@ -78,7 +78,7 @@ class Sequences:
     """Shape [sequences], each one at least."""
 
     @classmethod
-    def of_blocks(cls, pages: Sequence[DehuskPage]) -> Self:
+    def of_blocks(cls, pages: Sequence[PreparedPage]) -> Self:
         """Return the blocks of pages; label 1 is content."""
         return cls(
             BLOCK_COLUMNS,
@@ -89,7 +89,7 @@ class Sequences:
         )
 
     @classmethod
-    def of_pairs(cls, pages: Sequence[DehuskPage]) -> Self:
+    def of_pairs(cls, pages: Sequence[PreparedPage]) -> Self:
         """Return the pairs of neighbours on pages of two blocks or more; label 2i + j for labels i, j."""
         several = [page for page in pages if len(page.content) > 1]
         return cls(
@@ -123,7 +123,7 @@ class Sequences:
         return Excerpts(torch.from_numpy(rows), labels, torch.from_numpy(weights))
 
 
-def tensors_of(page: DehuskPage) -> Web2TextTensors:
+def tensors_of(page: PreparedPage) -> Web2TextTensors:
     """Return the tensors of a page that the model reads."""
     if page.encoded.web2text is None:
         raise ValueError(f"page {page.id} was prepared for another kind of model")

@@ -4,6 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.unit.training.prepared import prepared
+
 _NEED_IT = [
     *(f"test_{name}.py" for name in ("commands", "learning", "publishing", "word_vectors")),
     *(f"boilernet/test_{name}.py" for name in ("commands", "export", "network", "trainer")),
@@ -36,3 +38,8 @@ def device(request):
         pytest.skip("no GPU here")
     with torch.device(request.param):
         yield request.param
+
+
+@pytest.fixture(scope="session")
+def pages():
+    return [prepared(number) for number in range(24)]

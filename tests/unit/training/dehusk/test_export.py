@@ -12,6 +12,7 @@ from dehusk.inference.labelers.signature import STRUCTURE_WITH_LINKS as SIGNATUR
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
+from dehusk.training.dehusk.examples import example_of
 from dehusk.training.dehusk.export import build_dehusk
 from dehusk.training.dehusk.model import Training
 
@@ -26,7 +27,7 @@ def model(pages):
     config = DehuskConfig.read(DEFAULT_CONFIG)
     trainer = replace(config.trainer, epochs=1, folds=3, least_sites=1, threads=1)
     small = replace(config, trainer=trainer, trees=replace(config.trees, least_blocks=5))
-    return Training(small, small.trainer.seed).model([page.example(CONFIG) for page in pages])
+    return Training(small, small.trainer.seed).model([example_of(page, CONFIG) for page in pages])
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
+from dehusk.training.dehusk.examples import example_of
 from dehusk.training.dehusk.second_pass import (
     AROUND,
     COLUMN_GROUPS,
@@ -65,7 +66,7 @@ def test_a_block_sees_whether_it_was_taken_for_a_comment(structure):
 
 def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
     config = DehuskConfig.read(DEFAULT_CONFIG).trees
-    examples = [page.example(CONFIG) for page in pages]
+    examples = [example_of(page, CONFIG) for page in pages]
     unsure = [answer(np.where(each.content, 0.55, 0.45)) for each in examples]
     second = fit_second_pass(examples[:18], unsure[:18], replace(config, least_blocks=5, threads=1), 1)
     for example, first in zip(examples[18:], unsure[18:], strict=True):
@@ -75,7 +76,7 @@ def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
 
 def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
     config = replace(DehuskConfig.read(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
-    examples = [page.example(CONFIG) for page in pages[:8]]
+    examples = [example_of(page, CONFIG) for page in pages[:8]]
     answers = [answer(np.full(len(each), 0.5)) for each in examples]
     second = fit_second_pass(examples, answers, config, 1, without="words")
     shown = FirstAnswer(
@@ -90,8 +91,8 @@ def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
 
 def test_pages_that_are_for_the_first_pass_alone_change_nothing(pages):
     config = replace(DehuskConfig.read(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
-    examples = [page.example(CONFIG) for page in pages[:8]]
-    renamed = [replace(page, altered="renamed").example(CONFIG) for page in pages[8:12]]
+    examples = [example_of(page, CONFIG) for page in pages[:8]]
+    renamed = [example_of(replace(page, altered="renamed"), CONFIG) for page in pages[8:12]]
     answers = [answer(np.full(len(each), 0.5)) for each in (*examples, *renamed)]
     second = fit_second_pass([*examples, *renamed], answers, config, 1)
     without = fit_second_pass(examples, answers[:8], config, 1)

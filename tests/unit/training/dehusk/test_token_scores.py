@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
+from dehusk.training.dehusk.examples import example_of
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
@@ -49,7 +50,7 @@ def test_class_names_stand_to_a_block_at_any_level_and_at_their_own(pages):
 
 
 def test_scores_tell_content_on_sites_that_were_not_seen(pages):
-    examples = [page.example(CONFIG) for page in pages]
+    examples = [example_of(page, CONFIG) for page in pages]
     scores = fit_token_scores(examples[:16], least_sites=3, seed=1)
     for page in pages[16:]:
         given = scores.of(page.structure)
@@ -61,20 +62,20 @@ def test_scores_tell_content_on_sites_that_were_not_seen(pages):
 
 
 def test_without_comments_none_is_scored_as_one(pages):
-    examples = [replace(page, comment=np.zeros_like(page.comment)).example(CONFIG) for page in pages[:6]]
+    examples = [example_of(replace(page, comment=np.zeros_like(page.comment)), CONFIG) for page in pages[:6]]
     scores = fit_token_scores(examples, least_sites=2, seed=1)
     assert (scores.of(pages[7].structure)[:, 2] == -MAX_SCORE).all()
 
 
 def test_a_token_met_on_too_few_sites_weighs_nothing(pages):
-    examples = [page.example(CONFIG) for page in pages[:6]]
+    examples = [example_of(page, CONFIG) for page in pages[:6]]
     scores = fit_token_scores(examples, least_sites=7, seed=1)
     assert not scores.words.weights.any()
     assert not scores.elements.weights.any()
 
 
 def test_the_same_seed_gives_the_same_scores(pages):
-    examples = [page.example(CONFIG) for page in pages[:8]]
+    examples = [example_of(page, CONFIG) for page in pages[:8]]
     one, same = (fit_token_scores(examples, least_sites=2, seed=3) for _ in range(2))
     assert (one.words.weights == same.words.weights).all()
     assert (one.elements.weights == same.elements.weights).all()

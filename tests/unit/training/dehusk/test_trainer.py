@@ -8,6 +8,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
+from dehusk.training.dehusk.examples import example_of
 from dehusk.training.dehusk.trainer import INPUT_GROUPS, steps_of, train_first_pass
 
 pytestmark = pytest.mark.training
@@ -32,7 +33,7 @@ def config():
 
 
 def trained(pages, config, **options):
-    *_, last = train_first_pass([page.example(CONFIG) for page in pages], config, 1, **options)
+    *_, last = train_first_pass([example_of(page, CONFIG) for page in pages], config, 1, **options)
     return last
 
 
@@ -80,7 +81,7 @@ def test_pages_of_no_known_type_teach_blocks_alone(pages, config):
 
 def test_an_interrupted_run_goes_on_to_the_same_model(pages, config, tmp_path):
     whole = trained(pages[:12], config)
-    examples = [page.example(CONFIG) for page in pages[:12]]
+    examples = [example_of(page, CONFIG) for page in pages[:12]]
     started = train_first_pass(examples, config, 1, checkpoint=tmp_path / "run.pt")
     assert [next(started).number, next(started).number] == [1, 2]
     started.close()

@@ -7,8 +7,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Encoding
-from dehusk.training.dehusk.examples import DehuskPage
-from dehusk.training.scores import score_words
+from tests.unit.training.prepared import labeled
 
 
 @pytest.fixture(scope="session")
@@ -25,25 +24,9 @@ def page(number, **changes):
     html = f"<html><body><ul class=n{number}>{menu}</ul><div>{body}</div><p>Imprint {number}</body></html>"
     segmented = segment(html.encode(), with_tree=True)
     content = np.array(["mill" in text for text in segmented.texts])
-    words = tuple(tuple(score_words(text)) for text in segmented.texts)
-    made = DehuskPage(
-        id=str(number),
-        collection="mills",
-        site=f"mill{number}.example",
-        page_type="article",
-        stripped=False,
-        words=words,
-        gold=tuple(word for block, kept in zip(words, content, strict=True) if kept for word in block),
-        has_gold=True,
-        repaired=False,
-        encoded=encode(segmented, (Encoding.WEB2TEXT,)),
-        content=content,
-        comment=np.zeros(len(content), np.bool_),
-        uncertain=np.zeros(len(content), np.bool_),
-        reliable=True,
-        scripts={},
-    )
-    return replace(made, **changes)
+    made = labeled(number, segmented, content)
+    encoded = encode(segmented, (Encoding.WEB2TEXT,))
+    return replace(made, encoded=encoded, **changes)
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,14 @@
+"""Prepared pages of sites that differ, with a menu, an article under headings, a comment and a footer."""
+
+from dataclasses import replace
+
 import numpy as np
-import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.training.dehusk.examples import DehuskPage
+from dehusk.schemas.pages import SegmentedPage
+from dehusk.training.arrays import Bools
+from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.scores import score_words
 
 SENTENCES = (
@@ -29,28 +34,34 @@ def site_html(number: int) -> str:
     )
 
 
-@pytest.fixture(scope="session")
-def pages():
-    return [page(number) for number in range(24)]
-
-
-def page(number: int) -> DehuskPage:
+def prepared(number: int) -> PreparedPage:
+    """Return one of them."""
     segmented = segment(site_html(number).encode())
     content = np.array(["h2" in path or path.endswith("/p") for path in segmented.paths])
+    return replace(
+        labeled(number, segmented, content),
+        page_type=("article", "forum")[number % 2],
+        stripped=bool(number % 2),
+        comment=np.array(["Nice" in text for text in segmented.texts]),
+    )
+
+
+def labeled(number: int, segmented: SegmentedPage, content: Bools) -> PreparedPage:
+    """Return a prepared article of a site of its own, without comments."""
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
-    return DehuskPage(
+    return PreparedPage(
         id=str(number),
         collection="mills",
         site=f"mill{number}.example",
-        page_type=("article", "forum")[number % 2],
-        stripped=bool(number % 2),
+        page_type="article",
+        stripped=False,
         words=words,
         gold=tuple(word for block, kept in zip(words, content, strict=True) if kept for word in block),
         has_gold=True,
         repaired=False,
         encoded=encode(segmented),
         content=content,
-        comment=np.array(["Nice" in text for text in segmented.texts]),
+        comment=np.zeros(len(content), np.bool_),
         uncertain=np.zeros(len(content), np.bool_),
         reliable=True,
         scripts={},

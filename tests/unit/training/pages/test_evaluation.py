@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dehusk.schemas.pages import PAGE_KINDS
-from dehusk.training.dehusk.evaluation import ToldKind, groups, kind_table, page_score, table, told_kinds
+from dehusk.training.pages.evaluation import ToldKind, groups, kind_table, page_score, table, told_kinds
 
 
 def test_a_page_is_scored_by_the_words_of_what_is_selected(pages):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dehusk.schemas.pages import PAGE_KINDS, EncodedPage
 from dehusk.training.arrays import Floats
-from dehusk.training.dehusk.examples import DehuskPage
+from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.scores import kept_words, markdown_table, word_f1
 from dehusk.training.versions import Answer, Kinds, selected
 
@@ -22,12 +22,12 @@ class ToldKind(NamedTuple):
     told: str
 
 
-def page_score(page: DehuskPage, encoded: EncodedPage, answers: Floats, gold: Iterable[str]) -> float:
+def page_score(page: PreparedPage, encoded: EncodedPage, answers: Floats, gold: Iterable[str]) -> float:
     """Return the F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script."""
     return word_f1(kept_words(page.words, selected(encoded, answers)), gold)
 
 
-def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
+def groups(pages: Sequence[PreparedPage]) -> dict[str, list[str]]:
     """Return the ids of the pages with gold by the name of their group.
 
     They are grouped by their collections and, where it is known, by their kinds; altered ones by how they
@@ -36,7 +36,7 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     altered = [page for page in pages if page.altered]
     pages = [page for page in pages if page.has_gold and not page.altered]
     of_kind = [page for page in pages if page.page_type]
-    tests: dict[str, Callable[[DehuskPage], bool]] = {
+    tests: dict[str, Callable[[PreparedPage], bool]] = {
         "all pages": lambda _: True,
         "labels never repaired": lambda page: not page.repaired,
         "as crawled": lambda page: not page.stripped,
@@ -65,7 +65,7 @@ def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[Page
     return markdown_table(["pages", "number", *columns], cells)
 
 
-def gold_table(pages: Sequence[DehuskPage], answer: Answer) -> str:
+def gold_table(pages: Sequence[PreparedPage], answer: Answer) -> str:
     """Return the F1 of a model by the published and by the repaired gold, of the pages that have one."""
     published: dict[str, float] = {}
     repaired: dict[str, float] = {}
@@ -77,7 +77,7 @@ def gold_table(pages: Sequence[DehuskPage], answer: Answer) -> str:
     return table(groups(pages), {"published gold": [published], "repaired gold": [repaired]})
 
 
-def told_kinds(pages: Iterable[DehuskPage], kinds: Kinds) -> dict[str, ToldKind]:
+def told_kinds(pages: Iterable[PreparedPage], kinds: Kinds) -> dict[str, ToldKind]:
     """Return the kinds of pages as they are known and as a model tells them, by page id.
 
     Pages whose kind is not known, that have no blocks or were altered are left out.
