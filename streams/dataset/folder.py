@@ -144,8 +144,10 @@ class DocumentFolder:
             return None
         return max(0.0, self._begun + self._settings.max_seconds - time.monotonic())
 
-    def write(self, row: Row) -> None:
-        """Add a row, whose position has been reached; complete the file if it is large or old enough.
+    def write(self, row: Row, move: Callable[[], None]) -> None:
+        """Add a row, and `move` the position behind it; complete the file if it is large or old enough.
+
+        Whatever ends the process, no file has the row without the position, or the position without the row.
 
         Raises:
             ConfigurationError: the file system refuses it; nothing of the open file is left then.
@@ -154,7 +156,8 @@ class DocumentFolder:
             file, part = self._opened()
             part.write(row)
             size = file.tell()
-        self._rows += 1
+            move()
+            self._rows += 1
         if size >= self._settings.max_bytes or not self.seconds_left:
             self.end_file()
 
@@ -183,10 +186,10 @@ class DocumentFolder:
             path = self._path(self._number)
             _unfinished(path).rename(path)
             sync_folder(self.path)
-        self._part = self._file = None
-        self.rows += self._rows
-        self._begin = self.end = end
-        self._rows, self._number = 0, self._number + 1
+            self._part = self._file = None
+            self.rows += self._rows
+            self._begin = self.end = end
+            self._rows, self._number = 0, self._number + 1
 
     def close(self) -> None:
         """Complete the open file; one that is half written is removed."""

@@ -4,8 +4,8 @@ import hashlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dehusk.schemas.outcomes import Damaged
 from dehusk.streams.dataset.folder import DocumentFolder, Position
@@ -18,9 +18,6 @@ from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.stores.stored import InputPath, StoredPath
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
-
-if TYPE_CHECKING:
-    pass
 
 PLACE_COLUMNS: Columns = (("input_file", "string"), ("input_offset", "int64"), ("input_length", "int64"))
 """Columns of the place of a page: see `Place`."""
@@ -57,17 +54,22 @@ class CleanedFiles:
         Raises:
             ConfigurationError: the file system refuses it.
         """
-        self._place = self.places.popleft()
-        self.damaged += isinstance(page, Damaged)
+        place = self.places.popleft()
+        move = partial(self._move, place, is_damaged=isinstance(page, Damaged))
         if not is_page(result):
+            move()
             return False
-        self.folder.write(self._row(page, result))
+        self.folder.write(self._row(page, result, place), move)
         return True
 
-    def _row(self, page: Input, result: Result) -> Row:
+    def _move(self, place: Place, *, is_damaged: bool) -> None:
+        self._place = place
+        self.damaged += is_damaged
+
+    def _row(self, page: Input, result: Result, at: Place) -> Row:
         if self.write_failure is not None:
             return Row(line=line_of(page, result, self.write_failure))
-        place = (self._place.name, self._place.offset, self._place.length)
+        place = (at.name, at.offset, at.length)
         if isinstance(result, WrittenDocument):
             document = unpickle_document(result.value)
             return Row(document.id or document.url, document.url, document, place=place)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 import orjson
 
@@ -102,13 +103,14 @@ class TopicFiles:
                 self._write(timed[0], offsets)
 
     def _write(self, message: Message, offsets: dict[int, int]) -> None:
-        row = None if message.value is None else self._row(message)
-        offsets[message.partition] = message.offset + 1
-        if row is None:
+        move = partial(offsets.__setitem__, message.partition, message.offset + 1)
+        if message.value is None:
+            move()
             return
+        row = self._row(message)
+        self.folder.write(row, move)
         self.broken += row.error is not None
         self.written += 1
-        self.folder.write(row)
 
     def _row(self, message: Message) -> Row:
         place = (message.topic, message.partition, message.offset)

@@ -33,12 +33,11 @@ def opened(settings: FolderSettings, options: dict[str, str] = OPTIONS) -> Itera
     with open_folder(settings, (), options) as folder:
         at, write = (folder.end or {"at": 0})["at"], folder.write
 
-        def count(row: Row) -> None:
+        def count() -> None:
             nonlocal at
             at += 1
-            write(row)
 
-        folder.write = count
+        folder.write = lambda row, move=count: write(row, move)
         folder.start(lambda: {"at": at})
         yield folder
 
@@ -123,6 +122,24 @@ def test_rows_before_an_interrupt_are_a_file(tmp_path: Path, name: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupt(settings)
     assert notes(settings) == [(0, 1, 1, 1)]
+
+
+@FORMATS
+def test_an_interrupt_between_a_row_and_its_position_leaves_neither(tmp_path: Path, name: str) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    def write() -> None:
+        with opened(settings) as folder:
+            folder.write(row(0))
+            folder.end_file()
+            folder.write(row(1), interrupted)
+
+    settings = FolderSettings(tmp_path, name)
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert notes(settings) == [(0, 1, 1, 1)]
+    assert names(tmp_path) == [".lock", f"part-00000{SUFFIXES[name]}"]
 
 
 @FORMATS

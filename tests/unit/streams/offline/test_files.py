@@ -12,13 +12,19 @@ import zstandard
 from click.testing import CliRunner, Result
 from warcio.archiveiterator import ArchiveIterator
 
+from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
+from dehusk.streams.dataset.folder import FolderSettings, open_folder
 from dehusk.streams.dataset.parts import SUFFIXES
+from dehusk.streams.files.position import Place
+from dehusk.streams.offline import files as module
+from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles
 from dehusk.streams.sources.warc import write_warc
 
 FORMATS = pytest.mark.parametrize("name", SUFFIXES)
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean"]
+BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "it is none")
 PROSE = "A paragraph of prose, which is the whole of its page. " * 5
 
 
@@ -224,6 +230,31 @@ def test_damage_is_told_and_the_pages_before_it_are_in_a_file(tmp_path: Path, cr
     assert "pages may be lost" in ended.stderr
     errors = [str(row["error"]).partition(":")[0] for row in rows(tmp_path / "out", "parquet")]
     assert errors == ["None", "malformed-message", "not-html", "None", "None", "malformed-message", "None"]
+
+
+def test_a_page_whose_row_is_interrupted_is_behind_the_end_of_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = FolderSettings(tmp_path / "out", "jsonl.zst", resume=True)
+    lines = [b"{}\n"] * 2
+
+    def line(*_: object) -> bytes:
+        if not lines:
+            raise KeyboardInterrupt
+        return lines.pop()
+
+    def write() -> None:
+        with open_folder(settings, PLACE_COLUMNS, {}) as folder:
+            files = CleanedFiles(folder, lambda *_: b"")
+            for number in 1, 2, 3:
+                files.places.append(Place(0, number, "crawl.jsonl"))
+                files.write(BROKEN, BROKEN)
+
+    monkeypatch.setattr(module, "line_of", line)
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    with open_folder(settings, PLACE_COLUMNS, {}) as folder:
+        assert (folder.rows, CleanedFiles(folder, None).place) == (2, Place(0, 2, "crawl.jsonl"))
 
 
 def test_a_file_that_cannot_be_reached_is_told_and_the_others_are_in_a_file(
