@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, repeat
 from typing import BinaryIO
 
 from dehusk.schemas.errors import PageError
@@ -66,25 +65,40 @@ def follow(
 ) -> Iterator[Outcome]:
     """Yield the outcome of each row, in their order, and keep the position up to date.
 
-    The first `passed` rows are not followed.
+    The first `passed` rows are not followed. An error of the rows is raised after the outcomes before it.
 
     Raises:
         UnavailableError: the store of the WARC files does not answer.
     """
     waiting: deque[tuple[Future[Outcome] | Outcome, tuple[int, int] | None]] = deque()
     threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="index")
+
+    def first() -> Outcome:
+        begun, position.span = waiting.popleft()
+        return begun.result() if isinstance(begun, Future) else begun
+
     try:
-        numbered = enumerate(rows, start=1)
-        for number, row in chain(numbered, repeat((0, None), _AT_ONCE)):
-            if row is not None:
-                waiting.append((_begin(threads, pointers, row, is_passed=number <= passed), position.span))
-            if waiting and (row is None or len(waiting) == _AT_ONCE):
-                begun, span = waiting.popleft()
-                outcome = begun.result() if isinstance(begun, Future) else begun
-                position.span = span
-                yield outcome
+        error: Exception | None = None
+        for number, row in enumerate(_and_error(rows), start=1):
+            if isinstance(row, Exception):
+                error = row
+                break
+            waiting.append((_begin(threads, pointers, row, is_passed=number <= passed), position.span))
+            if len(waiting) == _AT_ONCE:
+                yield first()
+        while waiting:
+            yield first()
+        if error is not None:
+            raise error
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _and_error(rows: Iterator[Row]) -> Iterator[Row | Exception]:
+    try:
+        yield from rows
+    except Exception as error:  # noqa: BLE001 it is raised later
+        yield error
 
 
 def _begin(

@@ -73,6 +73,14 @@ def read(path, folder, **others):
     return list(read_pages([path], MAX_BYTES, warc_directory=folder, **others))
 
 
+def test_the_pages_before_the_damage_of_an_index_come_first(crawl, folder):
+    cut = gzip.compress(as_lines(crawl[1]))[:-8]
+    (folder / "index.jsonl.gz").write_bytes(cut)
+    *pages, damaged = read(folder / "index.jsonl.gz", folder)
+    assert isinstance(damaged, Damaged)
+    assert [page.url for page in pages] == [row["url"] for row in crawl[1]]
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_the_rows_of_an_index_are_the_pages_that_they_point_to(crawl, folder, name):
     (folder / name).write_bytes(FORMS[name](crawl[1]))
