@@ -186,7 +186,7 @@ def encode_text(text: str) -> bytes:
 
 def encoding_of(label: str | None) -> str | None:
     """Return the standard's name of the encoding that a label stands for; None if it stands for none."""
-    found = webencodings.lookup(label) if label else None
+    found = webencodings.lookup(label) if label and label.isascii() else None
     return found.name if found else None
 
 

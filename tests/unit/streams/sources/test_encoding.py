@@ -81,8 +81,9 @@ def test_a_declaration_further_on_counts_where_the_page_is_not_in_utf8():
     )
 
 
-def test_an_unknown_label_leaves_the_page_to_say():
-    assert decode_html(b"<meta charset=koi8-r>\xcf", "utf-7").encoding == "koi8-r"
+@pytest.mark.parametrize("label", ["utf-7", "\udcff", "kö"])
+def test_an_unknown_label_leaves_the_page_to_say(label):
+    assert decode_html(b"<meta charset=koi8-r>\xcf", label).encoding == "koi8-r"
 
 
 def test_labels_of_dangerous_encodings_give_the_replacement_character_alone():

@@ -7,7 +7,7 @@ import zstandard
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.sources.page import Answer, html_page, page_url
+from dehusk.streams.sources.page import Answer, html_page, offline_page, page_url
 
 RANDOM = random.Random(1).randbytes(5000)
 HTML = b"<!doctype html><title>t</title><p>text</p>"
@@ -217,6 +217,11 @@ def test_the_charset_of_the_content_type_counts_before_the_crawlers():
 @pytest.mark.parametrize("url", ["http://a.b/c", "HTTPS://a.b", "https://a.b/ü?q=1#f", "file:///a/b.html"])
 def test_urls_of_pages(url):
     assert page_url(f" {url}\n") == url
+
+
+@pytest.mark.parametrize("url", ["x\ud800", " x\ufffd "])
+def test_any_url_of_a_page_of_no_crawler_can_be_written(url):
+    assert offline_page(url=url, body="<p>", source="x", max_bytes=100).url == "x\ufffd"
 
 
 def test_white_space_inside_a_url_is_what_browsers_make_of_it():
