@@ -28,7 +28,7 @@ from dehusk.streams.offline.lines import DecodedPages, pickle_document, unpickle
 from dehusk.streams.offline.run import BATCH_PAGES, PageCleaner, Turn
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing, WrittenDocument
-from dehusk.streams.settings import MIB, PageLimits, available_processors
+from dehusk.streams.settings import MIB, MOST_SECONDS, PageLimits, available_processors
 from dehusk.streams.sites.store import SiteStatisticsStore
 
 Page = TypeVar("Page")
@@ -190,8 +190,10 @@ class Cleaning:
         if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
             raise ConfigurationError(f"processes is {processes!r}; it is a number from 1")
         is_number = isinstance(page_seconds, int | float) and not isinstance(page_seconds, bool)
-        if not is_number or not page_seconds > 0:
-            raise ConfigurationError(f"page_seconds is {page_seconds!r}; it is a number above 0")
+        if not is_number or not 0 < page_seconds <= MOST_SECONDS:
+            raise ConfigurationError(
+                f"page_seconds is {page_seconds!r}; it is a number above 0, and {MOST_SECONDS:,} at most"
+            )
         extractor = Extractor(**options)
         self.max_page_bytes = extractor.max_page_bytes
         self.processes = processes

@@ -8,6 +8,8 @@ from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
+MOST_SECONDS = 2_147_483
+"""The most whole seconds whose milliseconds fit into 32 bits, as in Kafka's requests: 24 days."""
 SUGGESTED_PARTITIONS = 8
 """Partitions of a new topic of pages, of which nothing is known."""
 _PATIENCE = 6

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
+from dehusk.streams.settings import MOST_SECONDS
 from dehusk.streams.stores.stored import InputPath, stored_path
 from dehusk.streams.wording import without_password
 
@@ -23,8 +24,6 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
 _ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
 _BROKER = re.compile(rf"{_HOST}(:\d{{1,5}})?")
-MOST_SECONDS = 2_147_483
-"""The most whole seconds whose milliseconds fit into 32 bits, as in Kafka's requests: 24 days."""
 
 
 class Address(click.ParamType):

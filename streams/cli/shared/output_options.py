@@ -6,7 +6,6 @@ import click
 
 from dehusk.streams.cli.shared.options import (
     FOLDER,
-    MOST_SECONDS,
     NumberRange,
     choice_option,
     gathered_options,
@@ -14,7 +13,7 @@ from dehusk.streams.cli.shared.options import (
 )
 from dehusk.streams.dataset.folder import DocumentFolder, FolderSettings
 from dehusk.streams.dataset.parts import SUFFIXES
-from dehusk.streams.settings import MIB
+from dehusk.streams.settings import MIB, MOST_SECONDS
 from dehusk.streams.wording import pluralize
 
 LINES, TEXTS = "jsonl.zst", "wet"

@@ -173,6 +173,11 @@ def test_processes_end_with_the_pages_the_block_or_the_iterator() -> None:
         ({"processes": 1.5}, r"processes is 1\.5"),
         ({"page_seconds": 0}, "page_seconds is 0; it is a number above 0"),
         ({"page_seconds": float("nan")}, "page_seconds is nan"),
+        (
+            {"page_seconds": float("inf")},
+            "is inf; it is a number above 0, and 2,147,483 at most",
+        ),
+        ({"page_seconds": 10**400}, "page_seconds is 10"),
     ],
 )
 def test_numbers_are_checked_before_anything_starts(option: dict[str, int], said: str) -> None:

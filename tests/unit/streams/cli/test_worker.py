@@ -20,9 +20,15 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import Rendering
 from dehusk.streams.cli import cli, main
-from dehusk.streams.cli.shared.options import MOST_SECONDS
 from dehusk.streams.logs import configure_logs
-from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
+from dehusk.streams.settings import (
+    MIB,
+    MOST_SECONDS,
+    RedisSettings,
+    TopicSettings,
+    TritonSettings,
+    WhenTritonIsUnavailable,
+)
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
 REGISTRY = ("--schema-registry", "http://registry:8081")
