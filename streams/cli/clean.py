@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -220,6 +221,12 @@ def _require_output(
     if output is None:
         return
     require_suiting(output, document_format)
+    for path in paths:
+        if isinstance(path, Path) and output.folder.resolve().is_relative_to(path.resolve()):
+            raise click.UsageError(
+                f"--output {output.folder} is in {path}, so its files would be read as pages: name a folder "
+                "outside"
+            )
     if output.resume and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
         raise click.UsageError("--resume reads its input again: name files, not standard input or a pipe")
     if output.resume and statistics == IN_MEMORY and not two_pass:

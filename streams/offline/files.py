@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
+from dehusk.inference.labelers.repository import find_model
 from dehusk.schemas.outcomes import Damaged
 from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
@@ -89,10 +90,18 @@ def described(
     named |= {each.name: getattr(documents.rendering, each.name) for each in fields(documents.rendering)}
     del named["rendering"]
     limits = {"max_page_bytes": settings.page.max_bytes, "max_page_blocks": settings.page.max_blocks}
-    labeler = {"model": settings.triton.model, "model_version": settings.triton.version}
+    labeler = {"model": settings.triton.model, "model_version": _version(settings)}
     named |= {"format": settings.format, "labeler": settings.labeler, "site_key": settings.site_key}
     named |= {"page_seconds": settings.page.seconds, **limits, **labeler, **others}
     return {"input": describe_input(paths), **{name: str(value) for name, value in named.items()}}
+
+
+def _version(settings: WorkerSettings) -> str:
+    """Return the version of the model that runs in this process; of others, the one that is asked for."""
+    triton = settings.triton
+    if settings.labeler != "onnx":
+        return triton.version
+    return find_model(settings.model_repository, triton.model, triton.version)[0].version
 
 
 def describe_input(paths: Sequence[InputPath]) -> str:

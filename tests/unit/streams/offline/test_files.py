@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import zstandard
 from click.testing import CliRunner, Result
 from warcio.archiveiterator import ArchiveIterator
 
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
@@ -178,6 +180,16 @@ def test_other_options_than_before_are_named(
     )
 
 
+def test_another_version_of_the_model_than_before_is_told(tmp_path: Path, crawl: Path) -> None:
+    repository, out = tmp_path / "models", tmp_path / "out"
+    shutil.copytree(DEFAULT_REPOSITORY / "dehusk" / "10", repository / "dehusk" / "10")
+    onnx = ("--labeler", "onnx", "--model-repository", repository, "--output", out, crawl)
+    assert clean(*onnx).exit_code == 0
+    assert clean(*onnx, "--resume").exit_code == 0
+    (repository / "dehusk" / "10").rename(repository / "dehusk" / "11")
+    assert "model_version was '10' and is '11'" in refused(*onnx, "--resume")
+
+
 def test_another_input_than_before_is_told(tmp_path: Path, crawl: Path) -> None:
     clean("--output", tmp_path / "out", crawl)
     (crawl / "d.html").write_text("<p>")
@@ -199,6 +211,7 @@ def test_another_input_than_before_is_told(tmp_path: Path, crawl: Path) -> None:
             ["--output", "out", "--output-format", "jsonl.zst", "--format", "html"],
             "--output-format jsonl.zst takes --format json or datatrove or dolma, not html",
         ),
+        (["--output", "out", "."], "--output out is in ., so its files would be read as pages"),
         (["--output", "out", "--resume", "-"], "--resume reads its input again: name files"),
         (["--output", "out", "--resume", "--site-statistics", "memory"], "add --two-pass, or name a Redis"),
     ],
