@@ -184,8 +184,8 @@ def _worker_command(context: click.Context, result: Probe) -> str:
         if name in _OF_PROBE_ALONE or context.get_parameter_source(name) is ParameterSource.DEFAULT:
             continue
         value = context.params[name]
-        if name == "triton" and context.params["labeler"] != name:
-            continue  # the environment may name a Triton for other commands
+        if value is None or (name == "triton" and context.params["labeler"] != name):
+            continue  # an empty value is none, and the environment may name a Triton for other commands
         if isinstance(value, str) and "://" in value and value != without_password(value):
             secrets.append(f"DEHUSK_WORKER_{name.upper()}=… ")
         else:

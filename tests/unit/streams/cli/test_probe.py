@@ -150,6 +150,10 @@ def test_a_triton_of_the_environment_is_left_out_where_the_labeler_asks_none(
     )
 
 
+def test_an_empty_topic_is_left_out(look: Callable[..., list[str]]) -> None:
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9" in look(MESSAGES, "--audit-topic", "")
+
+
 def test_a_redis_with_a_password_is_left_to_the_environment(look: Callable[..., list[str]]) -> None:
     output = look(MESSAGES, "--redis", "redis://user:secret@r:1/0")
     assert "  DEHUSK_WORKER_REDIS=… .venv/bin/dehusk worker --input raw --brokers k:9" in output
