@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 import click
-from rich.console import Console
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.options import FOLDER, choice_option, json_option, number_option
 from dehusk.streams.cli.shared.service_options import labeler_option
+from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.demo.sites import NAMES, find_site
 from dehusk.streams.folders import writing
 from dehusk.streams.local.stack import default_cache
@@ -56,7 +56,7 @@ def command(*, site_name: str, pages: int, labeler: str, directory: Path | None,
 
     if find_spec("scrapy") is None:
         raise ConfigurationError(f"Scrapy, which crawls, is not installed: {how_to_install('demo')}")
-    console = Console(stderr=as_json, highlight=False)
+    console = plain_console(stderr=as_json)
     if not console.is_terminal:
         console.width = _COLUMNS
     with _results(directory) as folder, Display(console) as display:

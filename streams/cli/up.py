@@ -17,6 +17,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, models
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.options import FOLDER, json_option
 from dehusk.streams.cli.shared.service_options import repository_option
+from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import SERVICES, Addresses, LocalStack, OnProgress, Restarts, default_cache
@@ -62,7 +63,7 @@ def command(
     runs until Ctrl-C; a service that fails is started again at its address. No process is left behind,
     however the command ends.
     """
-    console = Console(stderr=as_json, highlight=False)
+    console = plain_console(stderr=as_json)
     services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))
     if not without_triton and not models(model_repository):
         raise ConfigurationError(f"{model_repository} holds no model")

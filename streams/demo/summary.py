@@ -15,8 +15,8 @@ import msgspec
 import orjson
 from msgspec import Struct
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.kafka.reader import read
@@ -245,7 +245,7 @@ def _example(cleaned: Cleaned) -> Table:
 
 def _add_blocks(table: Table, blocks: Sequence[Block]) -> None:
     for block in blocks:
-        text = escape(block.text[:_CHARACTERS])
+        text = block.text[:_CHARACTERS]
         table.add_row(text, text if block.content else "", style="" if block.content else "dim")
 
 
@@ -300,12 +300,12 @@ class Display:
         if doing == "ready":
             self.milestone(f"{name} is ready")
         else:
-            self._status.update(f"{name}: {doing}")
+            self._status.update(Text(f"{name}: {doing}"))
 
     def progress(self, text: str) -> None:
         """Show the progress."""
         if self._console.is_terminal:
-            self._status.update(text)
+            self._status.update(Text(text))
         elif time.monotonic() - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = time.monotonic()
             self._console.print(text, soft_wrap=True)

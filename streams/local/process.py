@@ -40,8 +40,8 @@ class Program(ABC):
         """Return the command that runs until the service is stopped."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return environment variables that the commands get in addition to the user's own."""
-        return {}
+        """Return the environment variables of the commands; those of this process by default."""
+        return os.environ
 
     def is_ready(self) -> bool:
         """Return True once the service answers its own protocol; never raises before that."""
@@ -132,7 +132,6 @@ class Service:
         self._run(self._program.command())
 
     def _run(self, command: Sequence[str]) -> None:
-        environment = {**os.environ, **self._program.environment()}
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._guard = subprocess.Popen(
@@ -140,7 +139,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env=self._program.environment(),
                 start_new_session=True,
             )
 

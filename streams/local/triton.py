@@ -64,9 +64,9 @@ class TritonServer(Program):
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Return the paths at which the backend finds this Python, its library and those of the wheel."""
+        """Return this environment with the paths of this Python, its library and those of the wheel."""
         libraries = (_python_libraries(), self.wheel.parents[1] / "nvidia_pytriton.libs")
-        return {
+        return os.environ | {
             "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)]),
             "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
         }

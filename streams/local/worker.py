@@ -1,9 +1,9 @@
 """A worker on the local stack, run as a user would run it, and its monitoring pages."""
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.request import urlopen
 
 import msgspec
@@ -109,15 +109,16 @@ class Worker(Program):
             "--redis": self.addresses.redis,
             "--labeler": self.labeler,
             "--monitoring": f"{LOOPBACK}:{self.port}",
-            "--monitoring-token": "",
-            "--monitoring-certificate-file": "",
-            "--monitoring-key-file": "",
             **({"--monitoring-topic": topic} if topic else {}),
             **({"--triton": triton} if self.labeler == "triton" else {}),
         }
         pairs = [argument for pair in options.items() for argument in pair]
         flags = ["--with-blocks"] if self.with_blocks else []
-        return [str(Path(sys.executable).with_name("dehusk")), "worker", *pairs, *flags]
+        return [sys.executable, "-m", "dehusk", "worker", *pairs, *flags]
+
+    def environment(self) -> Mapping[str, str]:
+        """Return this environment without what the user has set for other workers."""
+        return {name: value for name, value in os.environ.items() if not name.startswith("DEHUSK_")}
 
     def is_ready(self) -> bool:
         """Return True if it works and misses no service."""

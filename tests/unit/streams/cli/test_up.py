@@ -1,10 +1,13 @@
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.up import command, command_lines
+from dehusk.streams.cli.shared.terminal import plain_console
+from dehusk.streams.cli.up import _show, command, command_lines
 from dehusk.streams.local.stack import Addresses
 
 
@@ -51,6 +54,14 @@ def test_a_repository_without_a_model_is_named(tmp_path: Path) -> None:
     ended = CliRunner().invoke(command, ["--model-repository", str(tmp_path)])
     assert isinstance(ended.exception, ConfigurationError)
     assert str(ended.exception) == f"{tmp_path} holds no model"
+
+
+def test_a_folder_is_shown_as_it_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    stack = Mock(
+        taken_ports={}, triton_metrics="", addresses=Addresses("h:1", "redis://h:3/0", "", "", "/k[/b]")
+    )
+    _show(stack, plain_console(), DEFAULT_REPOSITORY, as_json=False)
+    assert "Data and logs  /k[/b]" in capsys.readouterr().out
 
 
 def test_without_triton_the_worker_runs_the_model_itself() -> None:

@@ -27,7 +27,7 @@ SUMMARY = Summary(
 
 
 def printed(summary: Summary) -> str:
-    console = Console(file=io.StringIO(), width=120)
+    console = Console(file=io.StringIO(), width=120, markup=False)
     show(summary, console)
     return console.file.getvalue()  # type: ignore[attr-defined]
 

@@ -1,5 +1,6 @@
 """Services on small programs of their own, and what processes a test has started."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,7 +32,7 @@ class Script(Program):
         return [sys.executable, "-c", self.source, str(self.file)]
 
     def environment(self) -> Mapping[str, str]:
-        return self.variables
+        return os.environ | self.variables
 
     def is_ready(self) -> bool:
         return self.file.exists()

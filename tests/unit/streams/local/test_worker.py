@@ -1,5 +1,8 @@
 """The command line of a worker on the local stack, read by the command itself."""
 
+import os
+import sys
+
 import pytest
 
 from dehusk.streams.cli.worker import command as worker
@@ -14,8 +17,8 @@ TOPICS = TopicSettings("in", "out", "dead", "group")
 @pytest.mark.parametrize("labeler", ["triton", "onnx", "rules"])
 def test_the_worker_understands_its_command_line(labeler: str) -> None:
     line = Worker(ADDRESSES, TOPICS, labeler, port=8123).command()  # type: ignore[arg-type]
-    read = worker.make_context("worker", list(line[2:])).params
-    assert line[1] == "worker"
+    assert line[:4] == [sys.executable, "-m", "dehusk", "worker"]
+    read = worker.make_context("worker", list(line[4:])).params
     assert (read["input_topic"], read["output"], read["dead_letters"], read["group"]) == (
         "in",
         "out",
@@ -35,13 +38,14 @@ def test_the_worker_understands_its_command_line(labeler: str) -> None:
 def test_it_shares_its_figures_where_there_is_a_topic_for_them(topic: str | None) -> None:
     topics = TopicSettings("in", "out", "dead", "group", monitoring=topic)
     line = Worker(ADDRESSES, topics, "rules", port=8123).command()
-    assert worker.make_context("worker", list(line[2:])).params["monitoring_topic"] == topic
+    assert worker.make_context("worker", list(line[4:])).params["monitoring_topic"] == topic
 
 
-def test_a_token_of_other_workers_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_other_workers_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEHUSK_WORKER_MONITORING_TOKEN", "0123456789abcdef")
-    line = Worker(ADDRESSES, TOPICS, "rules", port=8123).command()
-    assert worker.make_context("worker", list(line[2:])).params["monitoring_token"] is None
+    monkeypatch.setenv("DEHUSK_AUDIT_TOPIC", "audit")
+    variables = Worker(ADDRESSES, TOPICS, "rules", port=8123).environment()
+    assert variables == {name: value for name, value in os.environ.items() if "DEHUSK" not in name}
 
 
 def test_the_monitoring_pages_are_where_the_worker_was_told() -> None:
