@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.filesize import decimal
 
-from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, report_interruption
 from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_options, topic_option
@@ -130,7 +130,7 @@ def command(
                         on_progress=_reporting(advance, console),
                     )
                 )
-        except (KeyboardInterrupt, UnavailableError) as error:
+        except (KeyboardInterrupt, DehuskError) as error:
             click.echo(_summary(counts, topic))
             if isinstance(error, KeyboardInterrupt):
                 report_interruption(counts.sent, "sent")

@@ -152,7 +152,8 @@ async def _page(request: _Request, settings: WorkerSettings, pool: PreparationPo
     if request.topic:
         return await page_of_topic(settings.kafka, request.topic, request.place, pool)
     path = STANDARD_INPUT if request.place == str(STANDARD_INPUT) else Path(request.place)
-    return page_of_file(path, request.url, settings.page.max_bytes)
+    directory = settings.source_settings.warc_directory
+    return page_of_file(path, request.url, settings.page.max_bytes, directory)
 
 
 def _write(output: Path, written: str) -> None:

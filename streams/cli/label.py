@@ -168,7 +168,10 @@ def _open_pages(request: _Request, settings: WorkerSettings) -> Iterator[PageSto
             asyncio.run(_add_unsure(store, request.unsure_topic, request.limit or _UNSURE_PAGES, settings))
             yield store
     else:
-        outcomes = read_pages(request.paths, settings.page.max_bytes, request.base_url)
+        directory = settings.source_settings.warc_directory
+        outcomes = read_pages(
+            request.paths, settings.page.max_bytes, request.base_url, warc_directory=directory
+        )
         with open_store(outcomes, request.limit) as store:
             yield store
 

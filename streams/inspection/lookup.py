@@ -28,6 +28,7 @@ from dehusk.streams.sources.page import known_url
 from dehusk.streams.sources.registry import show_beginning
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.source import Decoded, named_urls
+from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.topics.dead_letters import read_dead_letter
 from dehusk.streams.topics.value_formats import in_json
 from dehusk.streams.wording import pluralize, printable
@@ -196,13 +197,15 @@ def _original(message: Message) -> Message:
     )
 
 
-def page_of_file(path: Path, name: str | None, max_bytes: int) -> Decoded:
+def page_of_file(
+    path: Path, name: str | None, max_bytes: int, warc_directory: InputPath | None = None
+) -> Decoded:
     """Read the first page of a file or standard input, or the one with a URL or identifier.
 
     Raises:
         ConfigurationError: there is no such file or page.
     """
-    for page in read_pages([path], max_bytes):
+    for page in read_pages([path], max_bytes, warc_directory=warc_directory):
         if name is None or _is(page, {name, known_url(name)}):
             return page
     what = "page" if name is None else f"page {printable(name)}"

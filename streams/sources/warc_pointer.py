@@ -9,6 +9,7 @@ import orjson
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.folders import writing
 from dehusk.streams.sources.fields import Fields, field, first, json_in, number, number_in, text
 from dehusk.streams.sources.page import Answer, Outcome, page_url
 from dehusk.streams.sources.source import JsonFormat, Record, fetch_time
@@ -61,7 +62,7 @@ class WarcPointer(JsonFormat):
         """Append the page to a WARC file of its own in the directory, and point to it without a key.
 
         Raises:
-            ConfigurationError: no directory is set, or it lies in a store.
+            ConfigurationError: no directory is set, or it lies in a store or cannot be written.
         """
         if self._root is None:
             raise ConfigurationError(NO_DIRECTORY)
@@ -69,7 +70,8 @@ class WarcPointer(JsonFormat):
             raise ConfigurationError(
                 f"WARC files are written to a folder of this machine, not to {self._root}"
             )
-        with (self._root.place / self._written).open("ab") as archive:
+        folder = self._root.place
+        with writing(folder), (folder / self._written).open("ab") as archive:
             offset = archive.tell()
             write_warc(page, archive)
         return Record(None, orjson.dumps(_crawl_log_line(page, self._written, offset)))
@@ -148,9 +150,9 @@ def _either(line: Fields, *names: str) -> object:
 
 
 def _describe(outcome: Outcome | None) -> str:
-    if isinstance(outcome, Broken):
-        return outcome.detail
-    return "its end" if outcome is None else f"{outcome.url}"
+    if outcome is None:
+        return "its end"
+    return outcome.detail if isinstance(outcome, Broken) or outcome.url is None else outcome.url
 
 
 def _crawl_log_line(page: RawPage, name: str, offset: int) -> dict[str, object]:

@@ -29,6 +29,7 @@ from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings, ValueFormat
 from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.sources.warc import write_warc
 from dehusk.streams.topics.dead_letters import dead_letter
 from dehusk.streams.topics.value_formats import framed_format
 from tests.documents import FULL
@@ -270,6 +271,17 @@ def test_a_page_of_a_file_is_the_first_or_the_wanted_one(
 def test_a_page_that_is_not_there_is_named(lines: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"no page https://example\.org/c"):
         page_of_file(lines, "https://example.org/c", MIB)
+
+
+def test_the_page_of_an_index_is_read_where_its_row_points(tmp_path: Path) -> None:
+    with (tmp_path / "a.warc.gz").open("wb") as archive:
+        write_warc(RawPage("https://example.org/a", b"<p>a"), archive)
+    index = tmp_path / "index.jsonl"
+    row = {"url": "https://example.org/a", "warc_filename": "a.warc.gz", "warc_record_offset": 0}
+    index.write_bytes(orjson.dumps(row))
+    page = page_of_file(index, None, MIB, tmp_path)
+    assert isinstance(page, RawPage)
+    assert page.html == b"<p>a"
 
 
 def test_what_is_no_page_says_why(tmp_path: Path) -> None:

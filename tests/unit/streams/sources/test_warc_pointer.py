@@ -177,6 +177,11 @@ def test_encoded_pages_are_written_to_an_archive_and_pointed_to(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_directory_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match=f"cannot write {tmp_path}/no"):
+        WarcPointer(1, tmp_path / "no").encode(RawPage(URL, b"<p>"))
+
+
 def test_pages_cannot_be_encoded_without_a_directory():
     with pytest.raises(ConfigurationError, match="--warc-directory"):
         WarcPointer(1, None).encode(RawPage(URL, b"<p>"))
