@@ -1,6 +1,8 @@
 """The `dehusk` command."""
 
+import errno
 import logging
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +33,9 @@ from dehusk.streams.folders import NO_ROOM
 from dehusk.streams.logs import are_json
 from dehusk.streams.settings import TritonSettings
 from dehusk.streams.wording import missing
+
+_OF_OUTPUT = NO_ROOM | {errno.EBADF, errno.EFBIG, errno.EIO}
+"""Numbers of the errors of a standard output that cannot be written."""
 
 
 def version_option(command: click.decorators.FC) -> click.decorators.FC:
@@ -148,6 +153,7 @@ def main() -> None:
     """Run the command line; an error of dehusk ends it with its message and status 1."""
     try:
         interrupt_on_signals()
+        _open_closed_streams()
         with _extras_named():
             sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
@@ -167,10 +173,17 @@ def main() -> None:
         _print_error(error)
         sys.exit(1)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.filename is not None or error.errno not in _OF_OUTPUT:
             raise
         sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
         exit_at_once(1)
+
+
+def _open_closed_streams() -> None:
+    """Open standard streams that are closed, so that their use fails, and no other file gets their number."""
+    for name, mode, other in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, other), mode))
 
 
 @contextmanager

@@ -161,6 +161,22 @@ def test_a_full_disk_is_said_in_one_line(arguments: list[str], unbuffered: str) 
     assert (process.returncode, said) == (1, "dehusk: cannot write the output: No space left on device\n")
 
 
+@pytest.mark.parametrize(
+    ("closed", "said"),
+    [
+        (">&-", "cannot write the output: Bad file descriptor"),
+        ("<&-", "pages may be lost: standard input cannot be read to its end: [Errno 9] Bad file descriptor"),
+    ],
+)
+def test_a_stream_that_is_closed_is_said_in_one_line(closed: str, said: str) -> None:
+    command = shlex.join([sys.executable, "-c", RUN, "clean", "--labeler", "rules", "--processes", "1"])
+    ended = subprocess.run(
+        ["sh", "-c", f"{command} {closed}"], input=PAGE, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == f"dehusk: {said}"
+
+
 STUBBED = """\
 import dehusk.streams.probe.topic, dehusk.streams.topics.documents
 from dehusk.schemas.pages import Message
