@@ -17,7 +17,7 @@ from dehusk.inference.preparing import prepare
 from dehusk.inference.segmentation.parser import check_selector
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inputs import Html, error_of, page_of
-from dehusk.options import Options
+from dehusk.options import MOST_BYTES, Options, whole_number
 from dehusk.schemas.documents import CleanedDocument, Comments, HeadlineTreatment
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.metadata import Metadata, MetadataLevel, PageMetadata
@@ -111,8 +111,8 @@ class Extractor:
             favor=Favor(_one_of("favor", favor, tuple(Favor))),
             exclude=_selector(exclude),
         )
-        self.max_page_bytes = _number("max_page_bytes", max_page_bytes)
-        self.max_page_blocks = _number("max_page_blocks", max_page_blocks)
+        self.max_page_bytes = whole_number("max_page_bytes", max_page_bytes, MOST_BYTES)
+        self.max_page_blocks = whole_number("max_page_blocks", max_page_blocks)
         self.labeler = (
             _open_model(model, model_version, Path(model_repository))
             if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
@@ -188,14 +188,16 @@ def metadata(
 
     Raises:
         ExtractionError: it is no HTML page or cannot be read; `reason` says why.
-        ConfigurationError: there is no such level.
+        ConfigurationError: an option has no such value.
         TypeError: `html` is neither text nor bytes, or another argument is no text.
     """
     known = (MetadataLevel.FAST, MetadataLevel.FULL)
     options = DocumentOptions(metadata=MetadataLevel(_one_of("level", level, known)))
-    page = page_of(html, url, content_type, max_page_bytes)
+    most_bytes = whole_number("max_page_bytes", max_page_bytes, MOST_BYTES)
+    most_blocks = whole_number("max_page_blocks", max_page_blocks)
+    page = page_of(html, url, content_type, most_bytes)
     try:
-        segmented = segment(page.html, max_page_blocks, url=page.url, options=options)
+        segmented = segment(page.html, most_blocks, url=page.url, options=options)
     except PageError as error:
         raise error_of(Broken(error.reason, str(error))) from error
     found = segmented.metadata or Metadata()
@@ -242,12 +244,6 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
 def _text(option: str, value: str) -> str:
     if not isinstance(value, str):
         raise ConfigurationError(f"{option} is {value!r}; it is text")
-    return value
-
-
-def _number(option: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(f"{option} is {value!r}; it is a number from 1")
     return value
 
 

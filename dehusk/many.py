@@ -18,7 +18,7 @@ from weakref import finalize
 from dehusk.extractor import Extractor
 from dehusk.inference.labelers.labeler import Labeler
 from dehusk.inputs import error_of, read_page
-from dehusk.options import Options
+from dehusk.options import Options, whole_number
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.outcomes import Broken
@@ -187,8 +187,6 @@ class Cleaning:
     """
 
     def __init__(self, options: Options, processes: int, page_seconds: float) -> None:
-        if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
-            raise ConfigurationError(f"processes is {processes!r}; it is a number from 1")
         is_number = isinstance(page_seconds, int | float) and not isinstance(page_seconds, bool)
         if not is_number or not 0 < page_seconds <= MOST_SECONDS:
             raise ConfigurationError(
@@ -196,7 +194,7 @@ class Cleaning:
             )
         extractor = Extractor(**options)
         self.max_page_bytes = extractor.max_page_bytes
-        self.processes = processes
+        self.processes = whole_number("processes", processes)
         self._limits = PageLimits(extractor.max_page_bytes, page_seconds, extractor.max_page_blocks)
         writing = Writing(pickle_document, extractor.document_options, 2 * self._limits.max_bytes)
         self._open_work = partial(open_steps, DecodedPages, self._limits.max_blocks, writing)

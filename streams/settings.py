@@ -8,6 +8,8 @@ from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
+MOST_COUNT = 2_147_483_647
+"""The largest number of 32 bits."""
 MOST_SECONDS = 2_147_483
 """The most whole seconds whose milliseconds fit into 32 bits, as in Kafka's requests: 24 days."""
 SUGGESTED_PARTITIONS = 8

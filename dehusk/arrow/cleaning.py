@@ -103,8 +103,9 @@ def _schema(kept: Sequence[pa.Field]) -> pa.Schema:
 def _distinct(column: pa.Array | pa.ChunkedArray) -> set[bytes]:
     """Return the different values of a column of bytes."""
     values = set(map(value_of, column)) - {None}
-    if other := next((value for value in values if not isinstance(value, bytes)), None):
-        raise ConfigurationError(f"site_statistics are {type(other).__name__}, not bytes")
+    for value in values:
+        if not isinstance(value, bytes):
+            raise ConfigurationError(f"site_statistics are {type(value).__name__}, not bytes")
     return values
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from dehusk.inputs import error_of
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.options import MOST_BYTES, whole_number
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.files.position import Place
 from dehusk.streams.offline.files import PLACE_COLUMNS
@@ -61,8 +61,8 @@ def read(
         ConfigurationError: there is no such path, or its store does not give it.
         UnavailableError: a store does not answer.
     """
-    if rows < 1:
-        raise ConfigurationError(f"rows is {rows!r}; it is a number from 1")
+    whole_number("rows", rows)
+    whole_number("max_page_bytes", max_page_bytes, MOST_BYTES)
     named = [paths] if isinstance(paths, str | os.PathLike) else paths
     reading = Reading([_path(path) for path in named], max_page_bytes, base_url)
     reading.warc_directory = None if warc_directory is None else _path(warc_directory)

@@ -153,7 +153,7 @@ class Configuration:
     def __init__(self, file: Path) -> None:
         self._file = file
         try:
-            self._table = _dashed(tomllib.loads(file.read_text(encoding="utf-8")))
+            self._table = self._dashed(tomllib.loads(file.read_text(encoding="utf-8")), ())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise self._error(f"it is no TOML: {error}") from error
 
@@ -213,6 +213,16 @@ class Configuration:
             expected = f"a list of {_KINDS[kind]}s" if option.multiple else f"a {_KINDS[kind]}"
             raise self._error(f"{'.'.join(place)} must be {expected}") from error
 
+    def _dashed(self, table: Table, place: Words) -> Table:
+        """Return the table with keys as options are named: `max_page_mib` becomes `max-page-mib`."""
+        dashed: dict[str, object] = {}
+        for key, value in table.items():
+            named = (*place, key.replace("_", "-"))
+            if named[-1] in dashed:
+                raise self._error(f"{'.'.join(named)} is there twice, with - and with _")
+            dashed[named[-1]] = self._dashed(value, named) if isinstance(value, dict) else value
+        return dashed
+
     def _error(self, problem: str) -> click.UsageError:
         return click.UsageError(f"{self._file}: {problem}")
 
@@ -224,14 +234,6 @@ def _options_below(command: click.Command) -> dict[str, list[tuple[click.Command
             if name != _CONFIG:
                 options_by_name.setdefault(name, []).append((leaf, option))
     return options_by_name
-
-
-def _dashed(table: Table) -> Table:
-    """Return the table with keys as options are named: `max_page_mib` becomes `max-page-mib`."""
-    return {
-        key.replace("_", "-"): _dashed(value) if isinstance(value, dict) else value
-        for key, value in table.items()
-    }
 
 
 def _kind(option: click.Option) -> type:

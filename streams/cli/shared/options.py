@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
-from dehusk.streams.settings import MOST_SECONDS
+from dehusk.streams.settings import MOST_COUNT, MOST_SECONDS
 from dehusk.streams.stores.stored import InputPath, stored_path
 from dehusk.streams.wording import without_password
 
@@ -73,6 +73,20 @@ class NumberRange(click.FloatRange):
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
             self.fail(f"{value} is no finite number", param, ctx)
+        return number
+
+
+class _WholeNumber(click.IntRange):
+    """A number of 32 bits from 1 on; help shows the lower bound alone."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        number = int(super().convert(value, param, ctx))
+        if number > MOST_COUNT:
+            self.fail(f"{number} is more than {MOST_COUNT}", param, ctx)
         return number
 
 
@@ -204,7 +218,7 @@ def number_option(
     shown: bool | str = True,
 ) -> Option:
     """Return an option that takes a whole number above 0; help shows the default, or `shown` instead."""
-    return click.option(name, type=click.IntRange(min=1), default=default, show_default=shown, help=help)
+    return click.option(name, type=_WholeNumber(), default=default, show_default=shown, help=help)
 
 
 def json_option(help: str = "Everything as one JSON object.") -> Option:  # noqa: A002 click's

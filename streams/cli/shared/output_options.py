@@ -57,7 +57,7 @@ output_options = gathered_options(
     ),
     click.option(
         "--file-mib",
-        type=NumberRange(min=0.001),
+        type=NumberRange(min=0.001, max=MIB),
         default=_DEFAULTS.max_bytes // MIB,
         show_default=True,
         help="Complete a file of --output, and begin the next, when it has so many MiB.",
