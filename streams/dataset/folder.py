@@ -115,7 +115,7 @@ class DocumentFolder:
         try:
             note = orjson.loads(self._format.read_note(path))
             options, self.end, self.rows = note["options"], note["to"], note["total"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
                 f"{path} is not whole, or was not written by this command ({error}): remove it, and what it "
                 "held is written again"

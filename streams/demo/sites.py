@@ -13,7 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.streams.demo.handbook import write_handbook
 from dehusk.streams.folders import writing
 
@@ -94,7 +94,9 @@ def _documentation(name: str, cache: Path) -> Site:
     if not unpacked.exists():
         with writing(cache):
             fetch_package(documentation.packages, unpacked, cache / "apt")
-    root = next(found for found in unpacked.glob(documentation.root) if not found.is_symlink())
+    root = next((found for found in unpacked.glob(documentation.root) if not found.is_symlink()), None)
+    if root is None:
+        raise ConfigurationError(f"{unpacked} holds no {documentation.root}: remove it, to fetch it again")
     return Site(name, root, documentation.start)
 
 

@@ -199,8 +199,9 @@ class _PageReader(_LineReader[Outcome]):
         start = peek(stream)
         if start.startswith(_ARCHIVE_BEGINS):
             yield from read_warc(stream, self._max_bytes)
-        elif start.startswith(_ZIP):
-            yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} is a zip file: give its path")
+        elif start.startswith((_ZIP, PARQUET)):
+            kind = "a zip file" if start.startswith(_ZIP) else "Parquet"
+            yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} is {kind}: give its path")
         elif not start.lstrip(BLANK).startswith(b"<"):
             yield from self._read_any_lines(stream, name, self._first_line(stream))
         elif needs_url:

@@ -84,7 +84,10 @@ def assign_ports(names: Sequence[str], file: Path) -> Ports:
     taken = {name: kept[name] for name in names if name in kept and not is_free(kept[name])}
     missing = [name for name in names if name not in kept or name in taken]
     numbers = kept | dict(zip(missing, free_ports(len(missing), besides=kept.values()), strict=True))
-    file.write_bytes(orjson.dumps(numbers))
+    if numbers != kept:
+        unfinished = file.with_suffix(".unfinished")
+        unfinished.write_bytes(orjson.dumps(numbers))
+        unfinished.rename(file)
     return Ports({name: numbers[name] for name in names}, taken)
 
 

@@ -195,7 +195,9 @@ def _cluster_id(directory: Path, nodes: int) -> str:
         )
     for formatted in directory.glob("kafka-*/data/meta.properties"):
         lines = (line.partition("=") for line in formatted.read_text().splitlines())
-        return next(value for name, _, value in lines if name == "cluster.id")
+        if found := next((value for name, _, value in lines if name == "cluster.id"), None):
+            return found
+        raise ConfigurationError(f"{formatted} is damaged: remove {directory}, and Kafka begins anew")
     return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 

@@ -254,7 +254,10 @@ def _open_store(url: str, access: Access) -> Store:
     Raises:
         ConfigurationError: it is no such URL, or the settings of the store do not fit.
     """
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise ConfigurationError(f"{url} is no URL: {error}") from error
     if scheme == "hdfs":
         raise ConfigurationError(f"{url}: HDFS is read by WebHDFS, as webhdfs://NAMENODE:9870/PATH")
     if scheme in {*_WEB, "webhdfs"}:

@@ -21,7 +21,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two attempts; each pause is twice as long as the one before."""
 _MOST_LISTED = 64 * MIB
 """Bytes of the largest list of a folder of HDFS: of some 200,000 files."""
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})$", re.ASCII)
+_SIZE = re.compile(r"\d{1,18}", re.ASCII)
 _LATER = {408, 429, 500, 502, 503, 504}
 """Status codes of requests that may be repeated."""
 
@@ -96,7 +97,7 @@ class WebServer:
                 failure: Exception = error
             except StoreError:
                 raise
-            except (InvalidURL, UnicodeError) as error:
+            except (InvalidURL, ValueError) as error:
                 raise StoreError(f"{shown(url)} has no host that can be asked: {error}") from error
             except (OSError, HTTPException) as error:
                 failure = error
@@ -125,7 +126,7 @@ def _whole_size(answer: Answer, begin: int) -> int | None:
         found = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
         return int(found[2]) if found and int(found[1]) == begin else None
     length = answer.headers.get("Content-Length", "")
-    return int(length) if not begin and length.isdecimal() else None
+    return int(length) if not begin and _SIZE.fullmatch(length) else None
 
 
 def _refusal(status: int, url: str) -> StoreError:

@@ -88,11 +88,11 @@ def listening(address: str, advice: str) -> Iterator[None]:
     """Have errors of listening name the address, and say what to do.
 
     Raises:
-        ConfigurationError: in place of an `OSError`.
+        ConfigurationError: in place of an `OSError` or `UnicodeError`.
     """
     try:
         yield
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter of a name that IDNA cannot encode
         raise ConfigurationError(f"cannot listen on {address}: {error}; {advice}") from error
 
 

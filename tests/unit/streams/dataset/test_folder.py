@@ -1,5 +1,6 @@
 """Folders of documents: names, notes, locks, and what they say of files that they cannot go on with."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -250,9 +251,10 @@ def test_a_newest_file_that_is_damaged_is_an_error_that_names_it(tmp_path: Path,
     with opened(settings) as folder:
         folder.write(row(0))
     path = tmp_path / f"part-00000{SUFFIXES[name]}"
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ConfigurationError, match=f"{path} is not whole.*remove it"), opened(settings):
-        pass
+    for damaged in path.read_bytes()[:-10], gzip.compress(b""):
+        path.write_bytes(damaged)
+        with pytest.raises(ConfigurationError, match=f"{path} is not whole.*remove it"), opened(settings):
+            pass
     path.unlink()
     with opened(settings) as folder:
         assert folder.end is None

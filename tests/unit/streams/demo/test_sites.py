@@ -66,6 +66,13 @@ def test_what_was_fetched_once_is_not_fetched_again(programs: Path, tmp_path: Pa
     assert not asked.exists()
 
 
+def test_a_cache_without_its_documentation_is_named(tmp_path: Path) -> None:
+    (tmp_path / "sites" / "python").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match="remove it, to fetch it again"):
+        find_site("python", tmp_path)
+    assert find_site("auto", tmp_path).name == "shipped"
+
+
 def test_without_package_lists_apt_is_given_lists_of_our_own(programs: Path, tmp_path: Path) -> None:
     asked = offer(programs, "python3.11-doc")
     script = (programs / "apt-get").read_text()

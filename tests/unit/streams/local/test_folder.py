@@ -129,6 +129,14 @@ def test_the_next_start_has_the_same_ports(file: Path) -> None:
     assert assign_ports(["kafka-1", "redis"], file) == first
 
 
+def test_ports_that_stay_are_not_written_again(file: Path) -> None:
+    assign_ports(["redis"], file)
+    before = file.stat()
+    assign_ports(["redis"], file)
+    assert file.stat() == before
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
 def test_what_a_start_does_without_keeps_its_ports(file: Path) -> None:
     first = assign_ports(["redis", "triton"], file)
     assign_ports(["redis", "kafka-1"], file)

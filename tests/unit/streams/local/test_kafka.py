@@ -78,6 +78,13 @@ def test_a_cluster_of_another_size_is_refused(tmp_path: Path) -> None:
         nodes(tmp_path, 1)
 
 
+def test_data_without_a_cluster_is_named(tmp_path: Path) -> None:
+    (tmp_path / "kafka-1" / "data").mkdir(parents=True)
+    (tmp_path / "kafka-1" / "data" / "meta.properties").touch()
+    with pytest.raises(ConfigurationError, match=r"meta\.properties is damaged: remove"):
+        nodes(tmp_path, 1)
+
+
 def test_a_node_that_nobody_listens_for_is_not_ready(tmp_path: Path) -> None:
     assert not nodes(tmp_path, 1)[0].is_ready()
 

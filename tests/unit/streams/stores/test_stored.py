@@ -126,7 +126,12 @@ def test_a_user_is_not_told_of_one_that_answers(
 
 
 @pytest.mark.parametrize(
-    ("url", "words"), [("s3:///key", "no host or bucket"), ("hdfs://name:8020/a", "webhdfs://NAMENODE:9870")]
+    ("url", "words"),
+    [
+        ("s3:///key", "no host or bucket"),
+        ("hdfs://name:8020/a", "webhdfs://NAMENODE:9870"),
+        ("http://[/a", "is no URL: Invalid IPv6"),
+    ],
 )
 def test_a_url_that_leads_nowhere_is_a_mistake_of_the_caller(url, words):
     with pytest.raises(ConfigurationError, match=words):
