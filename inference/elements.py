@@ -135,7 +135,7 @@ _JOINTS = {"mfrac": "/", "msub": "_", "msubsup": "_^", "msup": "^", "munder": "_
 _PHRASING = frozenset("h1 h2 h3 h4 h5 h6 legend math p pre summary".split())
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 _PARTS_OF_CODE = {
-    **dict.fromkeys("div table tbody tr ol ul li".split(), "\n"),
+    **dict.fromkeys("div table tbody tr ol ul menu dir li".split(), "\n"),
     **dict.fromkeys("td th".split(), "\t"),
 }
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}

@@ -34,7 +34,7 @@ cdef class Lists:
         if row.tag.lists == ITEM:
             row.item = self._add_item(row)
         else:
-            if directly and (<List *> self._lists.data)[row.list].last != NONE:
+            if directly and row.list != NONE and (<List *> self._lists.data)[row.list].last != NONE:
                 row.item = (<List *> self._lists.data)[row.list].last
             row.list = self._add_list(row)
         return 0

@@ -29,6 +29,9 @@ def items(html: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int | None
         ("<ol><ol><li>a</ol></ol>", ((1,), (0,), (1,))),
         ("<li>a", ((1,), (0,), (None,))),
         ("<menu><li>a</menu>", ((1,), (0,), (None,))),
+        ("<pre><ul><menu>a", ((0,), (), ())),
+        ("<pre><ol><dir><li>a</dir></ol></pre>", ((0,), (), ())),
+        ("<ol><li>a<pre><ul><menu><li>b", ((1, 1), (0,), (1,))),
         ("<ol><div><li>a</div><li>b</ol>", ((1, 2), (0, 0), (1, 2))),
     ],
 )

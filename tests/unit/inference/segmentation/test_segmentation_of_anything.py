@@ -15,8 +15,8 @@ from dehusk.schemas.pages import SegmentedPage
 
 WITH_MARKUP = DocumentOptions(metadata=MetadataLevel.NONE, rendering=Rendering(markdown=True))
 TAGS = """
-a b body br button dialog div form frameset html li math noscript option p pre script select span svg table td
-template textarea title tr ul x-y
+a b body br button dialog dir div form frameset html li math menu noscript option p pre script select span svg
+table td template textarea title tr ul x-y
 """
 SNIPPETS = st.sampled_from(
     [
