@@ -86,10 +86,7 @@ class References:
         Raises:
             _NoValueError: a reference in it leads nowhere.
         """
-        self._depth += 1
-        self._steps += 1 + len(value)
-        if self._depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
-            raise TooManyReferencesError
+        self._descend(1 + len(value))
         try:
             found: list[Token] = []
             for part in value:
@@ -97,6 +94,12 @@ class References:
             return tuple(found[:_MAX_TOKENS])
         finally:
             self._depth -= 1
+
+    def _descend(self, steps: int) -> None:
+        self._depth += 1
+        self._steps += steps
+        if self._depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
+            raise TooManyReferencesError
 
     def _part(self, part: Component, place: "_Place") -> Tokens:
         if part.kind == FUNCTION:
@@ -211,12 +214,16 @@ class References:
         return None if None in terms else not decisive
 
     def _holds_term(self, term: Component, place: "_Place") -> bool | None:
-        if term.kind == BRACKET:
-            return self._holds(term.inner, place)
-        match term.text.lower():
-            case "style" | "media" | "supports" as name:
-                return self._matches(name, term.inner, place)
-        return False
+        self._descend(1)
+        try:
+            if term.kind == BRACKET:
+                return self._holds(term.inner, place)
+            match term.text.lower():
+                case "style" | "media" | "supports" as name:
+                    return self._matches(name, term.inner, place)
+            return False
+        finally:
+            self._depth -= 1
 
     def _matches(self, name: str, query: Value, place: "_Place") -> bool | None:
         """Return True if a query of a function matches, None if that is not known."""

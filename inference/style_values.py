@@ -34,7 +34,7 @@ Tokens = tuple[Token, ...]
 """A value without references: kinds and texts, brackets among them."""
 
 _ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\n\r\f])?|(.)|\Z)", re.IGNORECASE | re.DOTALL)
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_NUMBER = r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?"
 _TYPES = {
     "<custom-ident>": r"[a-z_-][\w-]*",
     "<string>": r"""(?:"[^"]*"|'[^']*')""",
@@ -163,7 +163,7 @@ def split(value: Value, kind: str) -> list[Value]:
 def _choices(syntax: Value) -> list[tuple[str, str]] | None:
     """Return the types and words that a syntax allows, each with its multiplier; None for no syntax."""
     text = "".join(each.text if each.kind != WORD else f" {each.text} " for each in syntax)
-    text = re.sub(r"\s+(?=[>+#])|(?<=<)\s+", "", text).strip()
+    text = re.sub(r"(?<!\s)\s++(?=[>+#])|(?<=<)\s+", "", text).strip()
     if text == "*":
         return [("*", "")]
     found = []

@@ -8,7 +8,7 @@ from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, mark
 from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
 from dehusk.inference.native.containers cimport columns
-from dehusk.inference.native.drawings cimport flags_in_drawing, holds_none, is_drawn
+from dehusk.inference.native.drawings cimport Drawings, holds_none, is_drawn
 from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
@@ -60,6 +60,7 @@ cdef class Walk:
     cdef Py_ssize_t _max_blocks
     cdef Rows _rows
     cdef Scopes _scopes
+    cdef Drawings _drawings
     cdef Lists _lists
     cdef Tables _tables
     cdef Recording _recording
@@ -98,7 +99,8 @@ cdef class Walk:
         self.texts, self.paths, self.linked, self.links, self.boundaries, self.hidden = [], [], [], [], [], []
         self.noscripts, self.counts, self.hiding = [], [0] * len(TagCount), {}
         self._fallback, self.head = fallback, Head()
-        self._rows, self._lists, self._tables, self._scopes = Rows(), Lists(), Tables(), Scopes()
+        self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
+        self._scopes, self._drawings = Scopes(), Drawings()
         self._recording, self._block_texts, self._marked = recording, block_texts, marked
         if address:
             self._walk(<Node *> address)
@@ -170,7 +172,7 @@ cdef class Walk:
         if parent != NONE:
             inherited = self._rows.at(parent).inherited
         if tag.role == HOLDS_HTML:
-            flags = flags_in_drawing(element, tag, &inherited, self._scopes, &shown)
+            flags = self._drawings.flags_in(element, tag, &inherited, self._scopes, &shown)
         else:
             flags = markup.own_flags(element, tag, &inherited, self._scopes, &shown)
         if element.node.namespace_ == lexbor.MATH and formulas.is_unshown(element):

@@ -387,3 +387,41 @@ def test_noscript_in_what_is_not_shown_does_not_count(hidden) -> None:
     page = "<div style='visibility:hidden'><noscript{}>" + words
     assert hidden(page.format("")) == []
     assert hidden(page.format(" style='visibility:visible'")) == [(words, False)]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<p style='display:attr(data-x type(<length>), none)' data-x='{'1' * 100_000}'>text",
+        f"""<p style='display:attr(data-x type(<length> "{" " * 100_000}"))'>text""",
+    ],
+)
+def test_types_of_attributes_are_read_in_linear_time(hidden, html: str) -> None:
+    assert [text for text, _ in hidden(html)] == ["text"]
+
+
+@pytest.mark.parametrize("style", ["color:red;" * 40, f"display:var(--a, {'a ' * 9000})"])
+def test_elements_of_a_drawing_are_read_once(hidden, style: str) -> None:
+    around = f"<g style='{style}'>" * 20
+    html = "<foreignObject>x</foreignObject>" * 5_000
+    assert hidden(f"<svg>{around}{html}") == [("x", False)] * 5_000
+
+
+def test_html_in_a_drawing_is_hidden_by_what_is_around_it_alone(hidden) -> None:
+    shown = "<foreignObject>a</foreignObject>"
+    concealed = "<g style='display:none'><foreignObject>b</foreignObject></g>"
+    assert hidden(f"<svg><g>{shown}{concealed}{shown}</g></svg><svg>{shown}") == [
+        ("a", False),
+        ("b", True),
+        ("a", False),
+        ("a", False),
+    ]
+
+
+NESTED = "(" * 600 + "{}" + ")" * 600
+
+
+@pytest.mark.parametrize("condition", [NESTED.format("style(--a)"), f"style({NESTED.format('--a')})"])
+def test_conditions_nest_as_deep_as_they_like(hidden, condition: str) -> None:
+    html = f"<p style='display:if({condition}: none; else: block)'>text"
+    assert [text for text, _ in hidden(html)] == ["text"]
