@@ -1,7 +1,9 @@
 """The blocks that Markdown and HTML are written from, and the marks in a line of text."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from dehusk.schemas.markup import Embedded, Mark
 
@@ -155,8 +157,9 @@ def _shifted(spans: list[Span], by: int) -> list[Span]:
 def start_of(text: str, span: Span) -> int:
     """Return where the text of a mark begins: after the sign between a number and a raised or lowered one."""
     start = span.start
-    is_signed = text[start] == _SIGNS.get(Mark(span.kind)) and start > 0 and text[start - 1].isdecimal()
-    return start + is_signed
+    before, behind = text[start - 1 : start], text[start + 1 : min(start + 2, span.end)]
+    is_between = before.isdecimal() and behind.isdecimal()
+    return start + (is_between and text[start] == _SIGNS.get(Mark(span.kind)))
 
 
 def begin_at(spans: list[Span], start: int) -> None:
@@ -169,13 +172,17 @@ def begin_at(spans: list[Span], start: int) -> None:
 def cut(line: Line, kind: int) -> Line:
     """Return a line without the texts of its marks of a kind, and the white space around it."""
     parts = sorted(_outermost(line.spans, kind))
-    text = line.text
-    for start, end in reversed(parts):
-        text = text[:start] + text[end:]
+    starts, ends = [start for start, _ in parts], [end for _, end in parts]
+    pieces = [line.text[end:start] for end, start in zip([0, *ends], [*starts, None], strict=True)]
+    cut_before = [0, *accumulate(end - start for start, end in parts)]
+    text = "".join(pieces)
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
 
     def moved(position: int) -> int:
-        before = sum(min(end, position) - start for start, end in parts if start < position)
+        number = bisect_left(starts, position)
+        before = cut_before[number]
+        if number:
+            before -= max(ends[number - 1] - position, 0)
         return min(max(position - before, first), last) - first
 
     kept = _moved(line.spans, kind, moved)
@@ -206,7 +213,7 @@ def _moved(spans: list[Span], kind: int, moved: Callable[[int], int]) -> list[Sp
 def nest(marks: list[Span]) -> list[Span]:
     """Nest marks, given outer before inner ones, and return the outermost.
 
-    Adjacent marks of the same kind become one. Code within a link of the same extent stands inside it.
+    Adjacent marks of the same kind become one. A link of the extent of code or a formula stands around it.
     """
     roots: list[Span] = []
     path: list[Span] = []
@@ -229,10 +236,10 @@ def nest(marks: list[Span]) -> list[Span]:
     return roots
 
 
-def _swap(code: Span, link: Span) -> Span:
-    """Put code into the link that it holds, and return the code."""
-    inner = Span(code.start, code.end, code.kind)
-    code.kind, code.address, code.children = link.kind, link.address, [inner]
+def _swap(literal: Span, link: Span) -> Span:
+    """Put code, or a formula, into the link that it holds, and return it."""
+    inner = replace(literal)
+    literal.kind, literal.address, literal.meaning, literal.children = link.kind, link.address, "", [inner]
     return inner
 
 

@@ -1,7 +1,7 @@
 """A line of text as inline Markdown: CommonMark, with `~~` as GitHub and formulas as Pandoc have them."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from unicodedata import category
 
@@ -102,6 +102,8 @@ class _LineWriter:
     def __init__(self, line: Line, *, begins: bool, in_cell: bool, in_link: bool = False) -> None:
         self._text, self._spans, self._in_cell = line.text, line.spans, in_cell
         self._images = list(reversed(line.images))
+        self._joined = False
+        """True where the open emphasis began together with emphasis in it, by one row of stars."""
         self._out: list[str] = []
         self._closed = ""
         """Character of the mark of emphasis that has just ended."""
@@ -213,18 +215,20 @@ class _LineWriter:
         """Emphasise a part if the characters beside its marks let it (CommonMark 0.30 and 0.31, §6.2)."""
         first, last = self._first_within(span), self._last_within(span)
         mark = _EMPHASIS[Mark(span.kind)]
-        is_marked = (
-            self._closed != mark[0]
-            and _can_open(self._previous_character(), first)
-            and _can_close(last, after)
-        )
+        before = self._previous_character()
+        is_marked = self._closed != mark[0] and _can_open(before, first) and _can_close(last, after)
+        if self._joined and _can_close(before, first):
+            is_marked = False  # it would end the one around it
         opening, closing = (mark, mark) if is_marked else ("", "")
         if span.kind == Mark.STRUCK and not is_marked:
             opening, closing = "<del>", "</del>"
+        joined = self._joined or (is_marked and self._out[-1:] in (["*"], ["**"]))
         if opening:
             self._out.append(opening)
             self._closed = ""
+        self._joined = joined
         self._write_spans(span.children, span.start, span.end, after)
+        self._joined = joined
         if closing:
             self._out.append(closing)
             self._closed = mark[0] if is_marked else ""
@@ -308,9 +312,11 @@ class _LineWriter:
 
     def _next_character(self, position: int, following: Span | None) -> str:
         """Return the character that will be written after a position, apart from marks of emphasis."""
-        here = [image for image in self._images if image.character == position]
-        if here:
-            return "$" if here[-1].is_formula else "!" if here[-1].kind == Embedded.IMAGE else "["
+        images = self._images  # the last one comes first
+        until = bisect_right(images, -position, key=lambda image: -image.character)
+        if until and images[until - 1].character == position:
+            here = images[until - 1]
+            return "$" if here.is_formula else "!" if here.kind == Embedded.IMAGE else "["
         if following is not None and following.start == position:
             return self._first_character(following)
         return self._text[position : position + 1]

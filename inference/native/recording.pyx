@@ -210,11 +210,11 @@ cdef class Recording:
         return self._add_event(START, self._stack[self._depth - 1], offset)
 
     cdef int leave(self, int index, size_t offset) except -1:
-        """End the mark that an element began, if any."""
-        if not self._depth or (<Span *> self._spans.data)[self._stack[self._depth - 1]].row != index:
-            return 0
-        self._depth -= 1
-        return self._add_event(END, self._stack[self._depth], offset)
+        """End the marks that an element began: none, its own, that of a typeset formula, or both."""
+        while self._depth and (<Span *> self._spans.data)[self._stack[self._depth - 1]].row == index:
+            self._depth -= 1
+            self._add_event(END, self._stack[self._depth], offset)
+        return 0
 
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1:
         """Record an image that is shown, at a byte of the open block's text, or before the next block."""

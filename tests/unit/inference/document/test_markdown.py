@@ -101,6 +101,12 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
             "<p>x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> <i>(a)</i><sup>12</sup>",
             "x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> *(a)*<sup>12</sup>",
         ),
+        ("<p>In 1999<sup>^</sup> 1<sup><sub>^</sub></sup>", "In 1999<sup>^</sup> 1<sup><sub>^</sub></sup>"),
+        ("<p>In 1999<sup><code>^</code></sup>", "In 1999<sup>`^`</sup>"),
+        ('<p><b><i>"A"</i>-<i>"B"</i></b>', '***"A"*-"B"**'),
+        ("<p><i><b>(A)</b>(x)<b>(B)</b></i>", "***(A)**(x)(B)*"),
+        ("<p><b><i>A</i>x<i>B</i></b> <b><i>A</i> <i>B</i></b>", "***A*xB** ***A* *B***"),
+        ("<p><b>x<i>A</i>y<i>B</i></b>", "**x*A*y*B***"),
         (
             "<p><b>E = mc<sup>2</sup></b> 10<sup><i>2</i></sup>",
             "**E = mc<sup>2</sup>** 10<sup>*2*</sup>",
@@ -420,6 +426,14 @@ TEX = (
         (
             "<p>a <span class=MathJax_SVG><svg><path></svg></span><script type='math/tex'>x^2</script> b",
             "a $x^2$ b",
+        ),
+        (
+            "<p>a <a class=MathJax href=/x>f</a><script type='math/tex'>x^2</script> b</p><p>c <i>d</i>",
+            "a [$x^2$](https://a.test/x) b\n\nc *d*",
+        ),
+        (
+            "<p>a <b class=MathJax>f</b><script type='math/tex'>x^2</script> b</p><p>c",
+            "a $x^2$ b\n\nc",
         ),
         ("<p>a <script type='math/tex'>$</script>", "a \\$"),
         ("<p hidden>a <script type='math/tex'>x</script></p><p>b", "a\n\nb"),
