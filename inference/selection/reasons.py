@@ -96,11 +96,12 @@ def _rules(
 ) -> list[tuple[Bools, Reason]]:
     """Return a mask of shape [T] per reason; the first true one decides."""
     everywhere = np.ones(len(is_comment), np.bool_)
+    is_below = everywhere if least is None else likely < least  # by itself, it would not be content
     return [
         (choice.content & choice.comment, Reason.INCLUDED),
         (choice.content & is_comment, Reason.THREAD),
-        (choice.content & is_heading & (likely < (least or 0)), Reason.HEADING),
-        (choice.content & (likely < (least or 0)), Reason.LIST),
+        (choice.content & is_heading & is_below, Reason.HEADING),
+        (choice.content & is_below, Reason.LIST),
         (choice.content, Reason.LIKELY),
         (choice.comment, Reason.COMMENT),
         (dropped, Reason.HIDDEN),

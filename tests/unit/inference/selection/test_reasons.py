@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dehusk.inference.selection.reasons import Explanation, Reason, explain
@@ -48,6 +48,11 @@ def explained(page: EncodedPage, labels: Prediction, **how: object) -> list[str]
 
 
 @given(BLOCKS, st.sampled_from(["model", "drop"]), st.sampled_from(Comments))
+@example(
+    [(0, 0.5, 0, False, 0), (0.1, 0.5, 1, False, 0), (0, 0, 0, False, 2), (0, 0.5, 0, False, 0)],
+    "model",
+    Comments.SEPARATE,
+)
 def test_the_reasons_agree_with_the_choice(
     blocks: list[tuple[float, float, int, bool, int]], hidden_text: str, how: Comments
 ) -> None:
