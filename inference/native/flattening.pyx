@@ -81,7 +81,7 @@ cdef class _Reader:
             elif position - token.start > 2 * _MAX_ATTRIBUTES:
                 pieces.append(self._html[done : position if token.is_end else token.kept])
                 if not token.is_end:
-                    pieces.append(b">")
+                    pieces.append(b"/>" if self._foreign and self._is_self_closed(&token) else b">")
                 done = position
             if tag in _RAW and not token.is_end and not self._foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)

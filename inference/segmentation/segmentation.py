@@ -78,6 +78,8 @@ def _end_title(html: bytes, title: str) -> bytes:
     if start is None or (len(title) <= _MAX_TITLE and _TITLE_END.search(html, start.end())):
         return html
     end = html.find(b"<", start.end())
+    if end < 0:
+        return html
     return html[:end] + b"</title>" + html[end:]
 
 

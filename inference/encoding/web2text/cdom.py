@@ -82,9 +82,14 @@ def collapse(tree: DocumentTree, blocks: int) -> CollapsedDom:
 
 
 def _places(tree: DocumentTree, parents: Integers, after: Integers, blocks: int) -> tuple[Integers, Integers]:
-    """Return the innermost element that holds each block as a whole, and the position of its first text."""
+    """Return the innermost element that holds each block as a whole, and the position of its first text.
+
+    A formula may be read as the TeX that it declares: such a block is where its neighbour's text is.
+    """
     read = np.flatnonzero(tree.blocks >= 0)
-    starts = np.searchsorted(tree.blocks[read], np.arange(blocks))
+    if not len(read):
+        return np.zeros(blocks, np.int64), np.zeros(blocks, np.int64)
+    starts = np.minimum(np.searchsorted(tree.blocks[read], np.arange(blocks)), len(read) - 1)
     holders = tree.holders[read].astype(np.int64)
     element, last = np.minimum.reduceat(holders, starts), np.maximum.reduceat(holders, starts)
     while (is_outside := after[element] <= last).any():

@@ -96,6 +96,13 @@ def test_a_long_tag_with_few_attributes_stays_as_it_is() -> None:
     assert flatten(page) is page
 
 
+def test_a_long_tag_of_a_drawing_ends_as_it_did() -> None:
+    path = b"<path d='" + b"L1 1" * 1_000 + b"'/>"
+    page = b"<svg>" + path * 3 + b"<foreignObject>text</foreignObject></svg>" + MANY
+    assert flatten(page).count(b"/>") == 3
+    assert not any(segment(page).hidden)
+
+
 @pytest.mark.parametrize("tag", [b"html", b"body"])
 def test_attributes_are_not_gathered_from_tag_to_tag(tag: bytes) -> None:
     page = b"".join(b"<%b a%d>" % (tag, number) for number in range(30_000))

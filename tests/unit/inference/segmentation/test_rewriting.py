@@ -44,6 +44,11 @@ def test_html_is_as_it_is(head: bytes) -> None:
     assert end_like_xml(head + b"<title/>") == head + b"<title/>"
 
 
+def test_a_title_that_no_tag_follows_stays() -> None:
+    page = b"<title>&lt;p&gt; a"
+    assert uncover(page, title="<p> a", has_shadow_roots=False) == page
+
+
 @pytest.mark.parametrize(
     ("page", "title"),
     [

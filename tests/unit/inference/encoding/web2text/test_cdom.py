@@ -21,6 +21,19 @@ LIST = """<html><body><main><div><p><b>One</b></p></div>
 <ul><li><a>Two</a></li><li>Three</li></ul></main></body></html>"""
 
 
+@pytest.mark.parametrize(
+    ("html", "places"),
+    [
+        ("<p>a<div><math alttext=x><mi>x</mi></math></div>", ["p", "p"]),
+        ("<div><math alttext=x><mi>x</mi></math></div><p>a", ["p", "p"]),
+        ("<math alttext=x><mi>x</mi></math>", ["html"]),
+    ],
+)
+def test_a_formula_that_is_read_as_it_declares_is_where_its_neighbour_is(html, places):
+    page, dom = collapsed(html)
+    assert [page.tree.tags[element] for element in dom.innermost] == places
+
+
 def test_elements_that_hold_the_same_blocks_are_one_node():
     page, dom = collapsed(LIST)
     assert page.texts == ("One", "Two", "Three")
