@@ -15,6 +15,8 @@ from typing import Any
 
 _MAIN_MODULE = ("init_main_from_name", "init_main_from_path")
 _SAFE_PATH = "PYTHONSAFEPATH"
+_environment = Lock()
+"""Held while the environment is another: threads start processes at the same time."""
 
 
 class _Popen(popen_forkserver.Popen):
@@ -49,15 +51,16 @@ def _without_current_folder() -> Iterator[None]:
 
     The fork server imports what is preloaded before it knows the path of this process.
     """
-    before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_SAFE_PATH]
-        else:
-            os.environ[_SAFE_PATH] = before
+    with _environment:
+        before = os.environ.get(_SAFE_PATH)
+        os.environ[_SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = before
 
 
 def _close(*descriptors: int) -> None:

@@ -106,8 +106,14 @@ class ChildProcess:
             self._connection, theirs = self._context.Pipe()
             process = self._context.Process(target=self._target, args=(theirs, *self._args), daemon=True)
             resource_tracker.ensure_running()  # else the start does so, which unblocks the signals
-            with blocked(*self.blocked_signals):  # forkserver and process inherit the mask
-                process.start()
+            try:
+                with blocked(*self.blocked_signals):  # forkserver and process inherit the mask
+                    process.start()
+            except (OSError, EOFError) as error:  # the latter where the fork server could not fork
+                self._connection.close()
+                self._connection = None
+                theirs.close()
+                raise ConfigurationError(f"no process could be started: {error}") from error
             self._process = process
             theirs.close()
             self._await_readiness(self._connection)
@@ -233,7 +239,9 @@ class PageProcess(ChildProcess):
 
     def _describe_exit(self, status: int | None) -> str:
         if status is not None and status < 0:
-            return signal.Signals(-status).name
+            with suppress(ValueError):  # real-time signals have no names
+                return signal.Signals(-status).name
+            return f"signal {-status}"
         return super()._describe_exit(status)
 
 
@@ -289,7 +297,9 @@ class _Server:
 
     def _limit_memory(self, *, large: bool) -> None:
         """Limit the memory of the process to that of ordinary tasks, or of a large one."""
-        resource.setrlimit(resource.RLIMIT_DATA, (self._memory_limits[large], resource.RLIM_INFINITY))
+        limit, hard = self._memory_limits[large], resource.getrlimit(resource.RLIMIT_DATA)[1]
+        bounded = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (bounded, hard))
 
     def _receive(self, head: Head) -> Sequence[object]:
         try:

@@ -5,9 +5,11 @@ import ctypes
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Encoding, Message, ModelVersion, Prediction
+from dehusk.streams.preparation.context import IsolatedContext, _without_current_folder
 from dehusk.streams.preparation.pool import PreparationPool, PrepareTask, open_steps
 from dehusk.streams.preparation.process import PageProcess, Work
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, PackedPage, Writing
@@ -276,6 +279,37 @@ async def test_a_process_that_cannot_start_is_no_message_s_fault() -> None:
     with pytest.raises(ConfigurationError, match="no such source"):
         await pool.prepare(messages("a"))
     pool.close()
+
+
+async def test_a_machine_that_starts_no_process_is_no_message_s_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(_: object) -> None:
+        raise EOFError("unexpected EOF")
+
+    monkeypatch.setattr(IsolatedContext.Process, "start", failing)
+    pool = PreparationPool(steps, 1, PageLimits())
+    with pytest.raises(ConfigurationError, match="no process could be started: unexpected EOF"):
+        await pool.prepare(messages("a"))
+    monkeypatch.undo()
+    assert len(await pool.prepare(messages("a"))) == 1
+    pool.close()
+
+
+def test_processes_start_under_a_limit_of_memory() -> None:
+    command = f"ulimit -d 4000000; exec {sys.executable} -m dehusk clean --labeler rules --processes 1"
+    cleaned = subprocess.run(["sh", "-c", command], input=b"<p>text", capture_output=True, check=True)
+    assert b'"error":null' in cleaned.stdout
+
+
+def test_threads_that_start_processes_leave_the_environment_as_it_was() -> None:
+    def start(_: int) -> None:
+        with _without_current_folder():
+            time.sleep(0.01)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(start, range(40)))
+    assert "PYTHONSAFEPATH" not in os.environ
 
 
 async def test_a_page_whose_document_takes_many_times_its_own_size_breaks_no_process() -> None:
