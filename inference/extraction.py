@@ -1,7 +1,10 @@
 """The cleaned document of a labeled page."""
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -70,14 +73,23 @@ def _without_struck(
 ) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
     """Return texts without what is struck, and the content without blocks of which nothing is left."""
     left, kept = list(texts), content.copy()
-    for block, start, end in struck.T[::-1].tolist():
-        before, after = left[block][:start], left[block][end:]
-        is_parted = before[-1:] in ("", " ") and after[:1] in _AFTER_WORDS
-        left[block] = before.rstrip(" ") + after if is_parted else before + after
-    for block in set(struck[0].tolist()):
-        left[block] = left[block].strip()
+    for block, parts in groupby(struck.T.tolist(), itemgetter(0)):
+        left[block] = _without([(start, end) for _, start, end in parts], left[block]).strip()
         kept[block] = kept[block] and bool(left[block])
     return tuple(left), kept
+
+
+def _without(parts: Sequence[tuple[int, int]], text: str) -> str:
+    """Return a text without some parts, and without the space before one that stood before punctuation."""
+    pieces: list[str] = []
+    stop, is_parted = len(text), False
+    for start, end in [*reversed(parts), (0, 0)]:
+        piece = text[end:stop].rstrip(" ") if is_parted else text[end:stop]
+        pieces += [piece] if piece else []
+        after = pieces[-1][0] if pieces else ""
+        is_parted = text[max(start - 1, 0) : start] in ("", " ") and after in _AFTER_WORDS
+        stop = start
+    return "".join(reversed(pieces))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,9 @@ def find_formulas(text: str, *, typesets: bool, dollars: bool) -> list[Formula]:
     """
     found: list[Formula] = []
     position = 0
-    missing: set[str] = set()
+    ends: dict[str, int] = {}
     while mark := _DELIMITER.search(text, position):
-        formula = _formula(text, mark, missing, typesets=typesets, dollars=dollars)
+        formula = _formula(text, mark, ends, typesets=typesets, dollars=dollars)
         if formula is None:
             position = mark.end()
         else:
@@ -104,14 +104,14 @@ def find_formulas(text: str, *, typesets: bool, dollars: bool) -> list[Formula]:
 
 
 def _formula(
-    text: str, mark: re.Match[str], missing: set[str], *, typesets: bool, dollars: bool
+    text: str, mark: re.Match[str], ends: dict[str, int], *, typesets: bool, dollars: bool
 ) -> Formula | None:
-    """Return the formula that a mark begins, if any; `missing` collects the ends that come no more."""
+    """Return the formula that a mark begins, if any; `ends` keeps the next end of each kind."""
     start, begin = mark.span()
     if mark["environment"]:
-        return _environment(text, mark, missing)
+        return _environment(text, mark, ends)
     closing = _ENDS.get(mark[0], mark[0])
-    end = _end(text, closing, begin, missing)
+    end = _end(text, closing, begin, ends)
     if end < 0 or end - begin > _MAX_LENGTH:
         return None
     tex = text[begin:end].strip()
@@ -128,24 +128,23 @@ def _formula(
     return Formula(start, end + len(closing), tex, closing in ("\\]", "$$"))
 
 
-def _environment(text: str, mark: re.Match[str], missing: set[str]) -> Formula | None:
+def _environment(text: str, mark: re.Match[str], ends: dict[str, int]) -> Formula | None:
     if mark["name"] not in _ENVIRONMENTS:
         return None
     closing = f"\\end{{{mark['name']}}}"
-    end = _end(text, closing, mark.end(), missing)
+    end = _end(text, closing, mark.end(), ends)
     if end < 0 or end - mark.end() > _MAX_LENGTH:
         return None
     end += len(closing)
     return Formula(mark.start(), end, text[mark.start() : end], is_displayed=True)
 
 
-def _end(text: str, closing: str, begin: int, missing: set[str]) -> int:
+def _end(text: str, closing: str, begin: int, ends: dict[str, int]) -> int:
     """Return the index of the mark that ends a formula, or -1."""
-    if closing in missing:
-        return -1
-    end = text.find(closing, begin)
-    while end > 0 and closing[0] == "$" and text[end - 1] == "\\":
-        end = text.find(closing, end + 1)
-    if end < 0:
-        missing.add(closing)
+    end = ends.get(closing, 0)
+    if 0 <= end < begin:
+        end = text.find(closing, begin)
+        while end > 0 and closing[0] == "$" and text[end - 1] == "\\":
+            end = text.find(closing, end + 1)
+        ends[closing] = end
     return end

@@ -94,14 +94,18 @@ _IN_PATH = re.compile(
 )
 
 
-@lru_cache(1024)
 def read_date(text: str, language: str = "", order: DayOrder | None = None) -> date | datetime | None:
     """Return the day that a text names, or the time if it has a zone; None without a date.
 
     Years from 1900 to 2099 are taken for real, but for the first day of 1970. The language decides between
     months of the same name, the order between 5/1/2024 in May and in January; without it, that is no date.
     """
-    text = _seen(text.strip()[:_MAX_DATE])
+    return _read_date(text.strip()[:_MAX_DATE], language[:_MAX_DATE], order)
+
+
+@lru_cache(1024)
+def _read_date(text: str, language: str, order: DayOrder | None) -> date | datetime | None:
+    text = _seen(text)
     day = _from_iso(text) or _from_epoch(text) or _from_words(text, language, order)
     return day if day is not None and _is_plausible(day) else None
 

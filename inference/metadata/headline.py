@@ -110,7 +110,7 @@ def headline_block(page: ShownPage, url: str) -> int | None:
     """
     if main := _Search(page, url, None).main_headings():
         return min(main, key=lambda block: (page.hidden[block], block))
-    title = page.title.casefold()
+    title = page.title[:MAX_READ].casefold()
     words = set(_WORDS.findall(title))
     headings = [block for block, path in enumerate(page.paths) if "/h" in path and is_heading(path)]
     best = max(headings, key=lambda block: (_shared(page.texts[block], words), -block), default=None)

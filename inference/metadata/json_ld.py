@@ -5,6 +5,7 @@ Pages nest objects, refer from one to another, and write text that is only almos
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -72,8 +73,12 @@ def is_content(of_type: object) -> bool:
 def rank_of(of_type: object) -> int:
     """Return the rank of a type, or the best of several, from 0, most telling, to 4, not at all."""
     if isinstance(of_type, str):
-        return _rank_of(of_type)
-    return min(map(_rank_of, strings(of_type)), default=len(_RANKS))
+        return _rank_of(of_type[-_MAX_TYPE:])
+    return min((_rank_of(each[-_MAX_TYPE:]) for each in strings(of_type)), default=len(_RANKS))
+
+
+_MAX_TYPE = 200
+"""Characters of a type, from its end, that are read."""
 
 
 @lru_cache(1024)
@@ -108,11 +113,12 @@ def strings(value: object) -> list[str]:
 
 def _items(parsed: object, limit: int) -> Iterator[Item]:
     """Yield the objects in parsed JSON; nested ones come after those that hold them."""
-    waiting = [parsed]
-    while waiting and limit > 0:
-        value = waiting.pop(0)
+    waiting, lists = deque([parsed]), limit
+    while waiting and limit > 0 and lists > 0:
+        value = waiting.popleft()
         if isinstance(value, list):
-            waiting[:0] = value[:limit]
+            lists -= 1
+            waiting.extendleft(reversed(value[:limit]))
         elif isinstance(value, dict):
             limit -= 1
             yield value

@@ -113,3 +113,7 @@ def test_classes_tell_what_is_typeset() -> None:
     assert not is_typeset("aftermath")
     assert is_typeset_with_dollars("math-container")
     assert not is_typeset_with_dollars("math")
+
+
+def test_marks_that_begin_no_formula_take_linear_time() -> None:
+    assert find_formulas("\\(" * 200_000 + " " * 6_000 + "\\)", typesets=True, dollars=True) == []
