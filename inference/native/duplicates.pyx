@@ -8,6 +8,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from dehusk.inference.native.mixing cimport fnv, mixed
 from dehusk.inference.native.tokens cimport Text, text_of, writes_no_spaces
 
 cdef extern from "Python.h":
@@ -65,8 +66,8 @@ cdef uint32_t[CACHED] _properties
 """The properties of the characters seen so far."""
 cdef uint32_t[PERMUTATIONS] _factors, _terms
 for _each in range(PERMUTATIONS):
-    _factors[_each] = <uint32_t> _mixed(2 * _each + 1) | 1
-    _terms[_each] = <uint32_t> _mixed(2 * _each + 2)
+    _factors[_each] = <uint32_t> mixed(2 * _each + 1) | 1
+    _terms[_each] = <uint32_t> mixed(2 * _each + 2)
 cdef uint32_t[24][2] _COMPOSED = [
     [0x0000, 0x02FF], [0x0388, 0x0482], [0x048A, 0x0530], [0x0531, 0x058F], [0x05D0, 0x05EA],
     [0x0621, 0x064A], [0x0660, 0x066F], [0x0671, 0x06D3], [0x0E01, 0x0E37], [0x10A0, 0x10FF],
@@ -184,13 +185,13 @@ cdef void _read_on(const Character *text, Py_ssize_t length, Reading *reading) n
                 if not properties & COMPOSED:
                     reading.composed = False
         if properties & LETTER:
-            word = _with(word, properties & LOWERED)
+            word = fnv(word, properties & LOWERED)
             continue
         if word != _START:
             _add_word(reading, word)
             word = _START
         if properties & WORD:
-            _add_word(reading, _with(_START, character))
+            _add_word(reading, fnv(_START, character))
     reading.position, reading.word, reading.is_parted = position, word, is_parted
     reading.used = folded - reading.folded
 
@@ -251,9 +252,9 @@ cdef bint _parts(uint32_t character) noexcept nogil:
 
 cdef inline void _add_word(Reading *reading, uint64_t word) noexcept nogil:
     """Take a word, and the run of three that it ends."""
-    cdef uint64_t hashed = _mixed(word)
+    cdef uint64_t hashed = mixed(word)
     if reading.words >= SHINGLE - 1:
-        _add_shingle(reading, _mixed(
+        _add_shingle(reading, mixed(
             reading.last[1] * <uint64_t> 0x9E3779B97F4A7C15
             + reading.last[0] * <uint64_t> 0xC2B2AE3D27D4EB4F
             + hashed
@@ -297,7 +298,7 @@ cdef void _end(Reading *reading) noexcept nogil:
         _add_word(reading, reading.word)
         reading.word = _START
     if 0 < reading.words < SHINGLE:
-        _add_shingle(reading, _mixed(reading.last[0] ^ reading.last[1]))
+        _add_shingle(reading, mixed(reading.last[0] ^ reading.last[1]))
     _count(reading)
 
 
@@ -321,15 +322,3 @@ cdef bytes _signature(Reading *reading):
     for each in range(PERMUTATIONS * 4):
         written[each] = reading.minima[each // 4] >> 8 * (each % 4) & 0xFF
     return PyBytes_FromStringAndSize(<char *> written, PERMUTATIONS * 4)
-
-
-cdef inline uint64_t _with(uint64_t state, uint32_t character) noexcept nogil:
-    """Return the state of FNV-1a after a character."""
-    return (state ^ character) * <uint64_t> 0x100000001B3
-
-
-cdef inline uint64_t _mixed(uint64_t state) noexcept nogil:
-    """Apply MurmurHash3's finalizer: every bit depends on all of them."""
-    state = (state ^ state >> 33) * <uint64_t> 0xFF51AFD7ED558CCD
-    state = (state ^ state >> 33) * <uint64_t> 0xC4CEB9FE1A85EC53
-    return state ^ state >> 33

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 import numpy as np
 
 from dehusk.inference.native.buffer cimport Buffer, append, content, free, more
+from dehusk.inference.native.mixing cimport fnv, mixed
 from dehusk.inference.native.tokens cimport Text, add_hashes, crc32, crc32_of, text_of
 
 cdef extern from "Python.h":
@@ -152,19 +153,13 @@ cdef uint64_t _fingerprint(str block) except? 0:
             character = _normalised(PyUnicode_READ(text.kind, text.data, position))
             state = _with(state, character, last)
             last = character
-    return _mixed(state)
-
-
-cdef inline uint64_t _mixed(uint64_t state) noexcept nogil:
-    state = (state ^ state >> 33) * <uint64_t> 0xFF51AFD7ED558CCD
-    state = (state ^ state >> 33) * <uint64_t> 0xC4CEB9FE1A85EC53
-    return state ^ state >> 33
+    return mixed(state)
 
 
 cdef inline uint64_t _with(uint64_t state, uint32_t character, uint32_t last) noexcept nogil:
     """Return the state after a character; a digit and a further space leave it as it is."""
     if character and not (character == c" " and last == c" "):
-        return (state ^ character) * <uint64_t> 0x100000001B3
+        return fnv(state, character)
     return state
 
 
@@ -214,7 +209,7 @@ cdef uint64_t _structure(const int32_t[::1] parents, const uint64_t[::1] own, in
     cdef uint64_t state = 0xCBF29CE484222325
     cdef int level = 0
     while element >= 0 and level < STRUCTURE_LEVELS:
-        state = _mixed(state ^ own[element])
+        state = mixed(state ^ own[element])
         element = parents[element]
         level += 1
     return state

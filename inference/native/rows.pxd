@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.classes cimport DESCRIBED, Described
-from dehusk.inference.native.lexbor cimport Element, String
+from dehusk.inference.native.lexbor cimport Element
 from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.styles cimport Inherited, Scopes
 

@@ -5,7 +5,7 @@ What browsers ignore is ignored. References, e.g. to custom properties, are reso
 them (`dehusk.inference.style_references`).
 """
 
-from libc.stdint cimport uint8_t, uintptr_t
+from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 from dehusk.inference.native cimport css, lexbor

@@ -3,7 +3,7 @@
 from libc.string cimport strcat, strlen
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.lexbor cimport Element, Node, String
+from dehusk.inference.native.lexbor cimport Element, Node
 from dehusk.inference.native.markup cimport Tag, spells, tag_name
 
 

@@ -8,6 +8,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from dehusk.inference.native.buffer cimport Buffer, more
+from dehusk.inference.native.mixing cimport fnv
 
 cdef enum:
     NO_DIGIT = 16
@@ -189,5 +190,5 @@ cdef uint64_t hash_of(const char *data, size_t size, uint64_t state) noexcept no
     cdef size_t position
     state ^= <uint64_t> 0xCBF29CE484222325
     for position in range(size):
-        state = (state ^ <unsigned char> data[position]) * <uint64_t> 0x100000001B3
+        state = fnv(state, <unsigned char> data[position])
     return state
