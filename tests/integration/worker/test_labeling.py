@@ -48,7 +48,7 @@ async def fail_alone(bench, pages, open_proxy, fault: str) -> None:
     topics = topics_of(f"{bench.topics.group}-{fault}")
     async with open_proxy(bench.stack.addresses.triton_grpc) as proxy, bench.beside(topics) as own:
         proxy.spoil = lambda request: fault if request.inputs[1].shape[1] > POISON else None
-        own.worker("--labeler", "triton", "--triton", proxy.address, "--triton-seconds", "0.5")
+        own.worker("--labeler", "triton", "--triton", proxy.address, "--triton-seconds", "1.5")
         await own.produce([*records[:30], poison, *records[30:]])
         await own.until_done()
         (letter,) = await own.dead_letters()
