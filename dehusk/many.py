@@ -187,6 +187,7 @@ class Cleaning:
     """
 
     def __init__(self, options: Options, processes: int, page_seconds: float) -> None:
+        self.processes = whole_number("processes", processes)
         is_number = isinstance(page_seconds, int | float) and not isinstance(page_seconds, bool)
         if not is_number or not 0 < page_seconds <= MOST_SECONDS:
             raise ConfigurationError(
@@ -194,7 +195,6 @@ class Cleaning:
             )
         extractor = Extractor(**options)
         self.max_page_bytes = extractor.max_page_bytes
-        self.processes = whole_number("processes", processes)
         self._limits = PageLimits(extractor.max_page_bytes, page_seconds, extractor.max_page_blocks)
         writing = Writing(pickle_document, extractor.document_options, 2 * self._limits.max_bytes)
         self._open_work = partial(open_steps, DecodedPages, self._limits.max_blocks, writing)

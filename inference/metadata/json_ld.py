@@ -17,6 +17,8 @@ import orjson
 Item = Mapping[str, Any]
 
 _MAX_ITEMS = 500
+_MAX_TYPE = 200
+"""Characters of a type, from its end, that are read."""
 _MAX_REPAIRED = 50_000
 """Length of the longest text, in characters, that is repaired if it is no JSON."""
 _HOLDERS = ("@graph", "mainEntity")
@@ -75,10 +77,6 @@ def rank_of(of_type: object) -> int:
     if isinstance(of_type, str):
         return _rank_of(of_type[-_MAX_TYPE:])
     return min((_rank_of(each[-_MAX_TYPE:]) for each in strings(of_type)), default=len(_RANKS))
-
-
-_MAX_TYPE = 200
-"""Characters of a type, from its end, that are read."""
 
 
 @lru_cache(1024)
