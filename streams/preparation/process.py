@@ -103,20 +103,17 @@ class ChildProcess:
     def _ensure_started(self) -> Connection:
         """Start the process, if it does not live; return the connection to it."""
         if self._connection is None:
-            self._connection, theirs = self._context.Pipe()
+            connection, theirs = self._context.Pipe()
             process = self._context.Process(target=self._target, args=(theirs, *self._args), daemon=True)
             resource_tracker.ensure_running()  # else the start does so, which unblocks the signals
             try:
-                with blocked(*self.blocked_signals):  # forkserver and process inherit the mask
+                with theirs, blocked(*self.blocked_signals):  # forkserver and process inherit the mask
                     process.start()
             except (OSError, EOFError) as error:  # the latter where the fork server could not fork
-                self._connection.close()
-                self._connection = None
-                theirs.close()
+                connection.close()
                 raise ConfigurationError(f"no process could be started: {error}") from error
-            self._process = process
-            theirs.close()
-            self._await_readiness(self._connection)
+            self._connection, self._process = connection, process
+            self._await_readiness(connection)
         return self._connection
 
     def _await_readiness(self, connection: Connection) -> None:

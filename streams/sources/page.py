@@ -111,7 +111,7 @@ def offline_page(
 ) -> Outcome:
     """Return a page that comes from no crawler; any URL, also an empty one, is kept as it is."""
     outcome = html_page(Answer(NOWHERE, body, content_type, id=id), source, max_bytes)
-    return replace(outcome, url=known_url(url) or _encodable(url.strip()) or "")
+    return replace(outcome, url=known_url(url) or encode_text(url.strip()).decode())
 
 
 def page_url(url: object) -> str | Skipped | Broken:
