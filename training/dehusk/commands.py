@@ -153,6 +153,7 @@ def _card(
         "tree_learning_rate": config.trees.learning_rate,
         "content_share": config.content_share,
         "least_oracle": config.least_oracle,
+        "trees_share": config.trees_share,
         "offset": config.offset,
         "importance": ", ".join(f"{share} in {name}" for name, share in config.importance.items()),
         "sources": data,

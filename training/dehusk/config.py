@@ -84,6 +84,8 @@ class DehuskConfig(RunConfig):
     network: NetworkConfig
     trainer: TrainerConfig
     trees: TreesConfig
+    trees_share: float
+    """Share of the trees in the logits of content; the rest is the network's."""
     offset: float
     """Offset of the logits of content, so that they hold on collections that were not learned from."""
     importance: Mapping[str, float]
@@ -96,7 +98,8 @@ class DehuskConfig(RunConfig):
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"]),
             trees=TreesConfig(**tables["trees"]),
-            offset=tables["calibration"]["offset"],
+            trees_share=tables["answer"]["trees"],
+            offset=tables["answer"]["offset"],
             importance=tables["importance"],
         )
 

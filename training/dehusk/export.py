@@ -72,8 +72,11 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     thought_twice = second_logits(graph, blocks, inputs, first, model.second)
     logits, _ = graph.split(first_logits, 1, OUTPUTS - 1)
     _, comments = graph.split(first, 1, OUTPUTS - 1)
-    mean = (logits + thought_twice) * graph.constant(0.5, np.float32)
-    both = mean + graph.constant(model.offset, np.float32)
+    of_network, of_trees = (
+        each * graph.constant(share, np.float32)
+        for each, share in ((logits, 1 - model.trees_share), (thought_twice, model.trees_share))
+    )
+    both = of_network + of_trees + graph.constant(model.offset, np.float32)
     rejected = graph.at(graph.add("Or", words_wrong, tokens_wrong), blocks.page)
     for tensor, probabilities in ((PROBABILITIES, graph.add("Sigmoid", both)), (COMMENTS, comments)):
         flat = graph.add("Reshape", probabilities, graph.constant([-1]))

@@ -1,4 +1,4 @@
-"""The default model, whole: the network's answer and the trees' answer to it, in equal parts.
+"""The default model, whole: the network's answer and the trees' answer to it, each with its share.
 
 In cross-validation, every page is scored by a model that never saw its site, or its collection.
 """
@@ -34,6 +34,8 @@ class DehuskModel:
 
     first: FirstPass
     second: SecondPass
+    trees_share: float
+    """Share of the second pass in the logits of content."""
     offset: float
     """Offset of each logit of content: on collections that it never saw, a model is too sure."""
 
@@ -59,7 +61,9 @@ class DehuskModel:
         if not len(page.element):
             return np.empty((3, 0), np.float32)
         answer = self.first(page)
-        both = sigmoid((answer.logits + self.second.logits(page, answer)) * 0.5 + self.offset)
+        of_network, of_trees = 1 - self.trees_share, self.trees_share
+        logits = answer.logits * of_network + self.second.logits(page, answer) * of_trees
+        both = sigmoid(logits + self.offset)
         return np.stack([answer.probabilities, both, answer.comments])
 
 
@@ -140,7 +144,7 @@ class Training:
         self, first: FirstPass, examples: Sequence[Example], answers: Sequence[FirstAnswer]
     ) -> DehuskModel:
         second = fit_second_pass(examples, answers, self.config.trees, self.seed, self.without)
-        return DehuskModel(first, second, self.config.offset)
+        return DehuskModel(first, second, self.config.trees_share, self.config.offset)
 
 
 def held_out_answers(

@@ -15,6 +15,7 @@ def short_config(epochs):
         trainer=replace(
             config.trainer, epochs=epochs, folds=3, batch_pages=4, warmup_steps=2, least_sites=2, threads=1
         ),
+        trees=replace(config.trees, least_blocks=10),
     )
 
 
