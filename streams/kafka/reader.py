@@ -6,7 +6,7 @@ process lives, and `RawMessages` reads single messages again from where they are
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from itertools import chain
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -17,6 +17,7 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
 from dehusk.streams.kafka.client import METADATA_MS, describe_topics, require_inputs
+from dehusk.streams.kafka.consumer import started
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import consumer_options
@@ -90,13 +91,8 @@ async def _open_consumer(
         fetch_max_bytes=fetch_bytes,
         **options,
     )
-    try:
-        with kafka_errors(settings):
-            await consumer.start()
+    async with started(consumer, settings):
         yield consumer
-    finally:
-        with suppress(asyncio.CancelledError):  # it lets that of a fetch out which it cancels
-            await consumer.stop()
 
 
 class Reader:

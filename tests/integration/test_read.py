@@ -150,12 +150,14 @@ async def test_without_following_a_kafka_that_goes_away_is_an_error(kafka, topic
     monkeypatch.setattr(reader, "STALL_SECONDS", 2.0)
     await write(kafka, topics.output, *map(document, range(1000)))
     broker = stack.services["kafka-1"]
+    tasks = asyncio.all_tasks()
     async with aclosing(read_documents(kafka, topics.output, newest=None, follow=False)) as documents:
         await anext(documents)
         await asyncio.to_thread(broker.kill)
         try:
             with pytest.raises(UnavailableError, match=f"Kafka at {kafka.brokers} does not answer"):
                 assert [each async for each in documents] == []
+            assert asyncio.all_tasks() <= tasks
         finally:
             await asyncio.to_thread(broker.start)
 

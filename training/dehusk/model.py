@@ -61,9 +61,9 @@ class DehuskModel:
         if not len(page.element):
             return np.empty((3, 0), np.float32)
         answer = self.first(page)
-        of_network, of_trees = 1 - self.trees_share, self.trees_share
-        logits = answer.logits * of_network + self.second.logits(page, answer) * of_trees
-        both = sigmoid(logits + self.offset)
+        shares = np.array([[1 - self.trees_share], [self.trees_share]], np.float32)
+        logits = np.stack([answer.logits, self.second.logits(page, answer)])
+        both = sigmoid((logits * shares).sum(axis=0) + self.offset)
         return np.stack([answer.probabilities, both, answer.comments])
 
 

@@ -16,6 +16,7 @@ from dehusk.schemas.documents import Origin
 from dehusk.streams.availability import Dependency, insist
 from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.client import METADATA_MS
+from dehusk.streams.kafka.consumer import started
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.sites.revisits import FirstPage
@@ -207,11 +208,6 @@ async def open_requests(
     )
     requests = Requests(consumer, settings, membership)
     consumer.subscribe([topic], listener=_Listener(requests))
-    try:
-        with kafka_errors(settings.kafka):
-            await consumer.start()
+    async with started(consumer, settings.kafka):
         membership.track(consumer._coordinator)  # noqa: SLF001 there is no getter
         yield requests
-    finally:
-        with suppress(asyncio.CancelledError):  # it raises that of the fetch that it cancels
-            await consumer.stop()
