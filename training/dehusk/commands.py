@@ -14,8 +14,8 @@ from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig, LeftOut
 from dehusk.training.dehusk.examples import learned_from
 from dehusk.training.dehusk.export import build_dehusk
+from dehusk.training.dehusk.first_pass import INPUT_GROUPS
 from dehusk.training.dehusk.model import Training, cross_validated
-from dehusk.training.dehusk.trainer import INPUT_GROUPS
 from dehusk.training.pages.evaluation import (
     PageScores,
     ToldKind,

@@ -26,6 +26,16 @@ from dehusk.inference.labelers.signature import (
     Tensor,
 )
 from dehusk.training.arrays import Floats
+from dehusk.training.dehusk.first_pass import (
+    BEYOND_STATES,
+    INPUTS,
+    MAX_INPUT,
+    OUTPUTS,
+    SCORE_SCALE,
+    SHORT,
+    FirstPass,
+    PageLabeler,
+)
 from dehusk.training.dehusk.model import DehuskModel
 from dehusk.training.dehusk.second_pass_graph import Blocks, second_logits
 from dehusk.training.dehusk.token_scores import (
@@ -37,16 +47,6 @@ from dehusk.training.dehusk.token_scores import (
     WORD_BUCKETS,
     Regression,
     TokenScores,
-)
-from dehusk.training.dehusk.trainer import (
-    BEYOND_STATES,
-    INPUTS,
-    MAX_INPUT,
-    OUTPUTS,
-    SCORE_SCALE,
-    SHORT,
-    FirstPass,
-    PageLabeler,
 )
 from dehusk.training.graph import Graph, Parts, Value
 from dehusk.training.learning import layer_weights
@@ -210,7 +210,7 @@ def _first_logits(graph: Graph, blocks: Blocks, inputs: Value, first: FirstPass)
 
 
 def _steps(graph: Graph, blocks: Blocks, inputs: Value) -> tuple[Parts, Value, Value]:
-    """Return the steps of `trainer.steps_of`, the step of each block, and the blocks of each step."""
+    """Return the steps of `first_pass.steps_of`, the step of each block, and the blocks of each step."""
     is_short = graph.add("LessOrEqual", graph.columns(inputs, 0, 1), graph.constant(SHORT, np.float32))
     short = graph.add("Reshape", is_short, graph.constant([-1]))
     one_and_next = [(graph.part(each, 0, -1), graph.part(each, 1)) for each in (short, blocks.alike)]

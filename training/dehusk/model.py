@@ -21,8 +21,9 @@ from dehusk.training.dehusk.examples import (
     learned_from,
     parts_of,
 )
+from dehusk.training.dehusk.first_pass import FirstAnswer, FirstPass, sigmoid
 from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
-from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
+from dehusk.training.dehusk.trainer import train_first_pass
 from dehusk.training.pages.evaluation import ToldKind, page_score, told_kinds
 from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.runs import Report, report

@@ -20,8 +20,8 @@ from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Floats, Integers
 from dehusk.training.dehusk.config import TreesConfig
 from dehusk.training.dehusk.examples import Example
+from dehusk.training.dehusk.first_pass import INPUT_GROUPS, FirstAnswer, columns_of
 from dehusk.training.dehusk.token_scores import SCORES
-from dehusk.training.dehusk.trainer import INPUT_GROUPS, FirstAnswer, columns_of
 
 NEIGHBOURS = (-2, -1, 1, 2)
 """Distances of the neighbours of which the trees see some inputs."""

@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 
 from dehusk.inference.labelers.signature import ALIKE
+from dehusk.training.dehusk.first_pass import INPUTS
 from dehusk.training.dehusk.second_pass import (
     AROUND,
     LIKELY,
@@ -18,7 +19,6 @@ from dehusk.training.dehusk.second_pass import (
     SecondPass,
 )
 from dehusk.training.dehusk.token_scores import SCORES
-from dehusk.training.dehusk.trainer import INPUTS
 from dehusk.training.graph import TREES, Graph, Parts, Value
 
 _SEEN = len(NEIGHBOUR_COLUMNS) + len(SCORES)

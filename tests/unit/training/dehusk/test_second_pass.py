@@ -7,6 +7,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.examples import example_of
+from dehusk.training.dehusk.first_pass import FirstAnswer
 from dehusk.training.dehusk.second_pass import (
     AROUND,
     COLUMN_GROUPS,
@@ -15,7 +16,6 @@ from dehusk.training.dehusk.second_pass import (
     fit_second_pass,
 )
 from dehusk.training.dehusk.token_scores import SCORES
-from dehusk.training.dehusk.trainer import FirstAnswer
 
 pytestmark = pytest.mark.training
 

@@ -5,10 +5,10 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.signature import ALIKE, PROBABILITIES, Signature
 from dehusk.inference.segmentation.segmentation import segment
+from dehusk.training.dehusk.first_pass import FirstAnswer, block_inputs
 from dehusk.training.dehusk.second_pass import COLUMN_GROUPS, SecondPass, context_columns
 from dehusk.training.dehusk.second_pass_graph import Blocks, second_logits
 from dehusk.training.dehusk.token_scores import SCORES
-from dehusk.training.dehusk.trainer import FirstAnswer, block_inputs
 from dehusk.training.graph import Graph
 
 pytestmark = pytest.mark.training

@@ -3,13 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.examples import example_of
-from dehusk.training.dehusk.trainer import INPUT_GROUPS, steps_of, train_first_pass
+from dehusk.training.dehusk.first_pass import INPUT_GROUPS
+from dehusk.training.dehusk.trainer import train_first_pass
 
 pytestmark = pytest.mark.training
 
@@ -35,22 +34,6 @@ def config():
 def trained(pages, config, **options):
     *_, last = train_first_pass([example_of(page, CONFIG) for page in pages], config, 1, **options)
     return last
-
-
-@pytest.mark.parametrize(
-    ("html", "steps"),
-    [
-        ("<ul><li>Home<li>News<li>About us</ul>", [0, 0, 0]),
-        ("<p>one two three four five six seven eight<p>and one more", [0, 0]),
-        ("<p>one two three four five six seven eight nine<p>and<p>one more", [0, 1, 1]),
-        ("<p>Mills<h2>Grain</h2><p>Wheels", [0, 1, 2]),
-        ("<ul><li>Home<li>News</ul><p>Mills<ul><li>Home<li>News</ul>", [0, 0, 1, 2, 2]),
-        ("<p>Mills", [0]),
-    ],
-)
-def test_short_blocks_of_the_same_elements_share_a_step(html, steps):
-    structure = encode(segment(f"<body>{html}".encode())).structure
-    assert steps_of(structure).tolist() == steps
 
 
 def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config, device):
