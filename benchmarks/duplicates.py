@@ -58,12 +58,13 @@ def measure(pages: Sequence[Page], model: str) -> tuple[list[Mirror], list[int]]
     A way to change pages that changes none of them has no mirrors.
     """
     text_of = with_dehusk(model)
-    texts = {page.url: text for page in pages if len((text := text_of(page.html)).split()) >= _LONG}
+    texts = {page.url: text for page in pages if len((text := text_of(page.html, page.url)).split()) >= _LONG}
     kept = [page for page in pages if page.url in texts]
+    printed = ((page, _printed(page)) for page in kept)
     changed = ((page, again) for page in kept if (again := _changed(page)) != page.html)
     pairs = {
-        "print version, another template": [(texts[page.url], text_of(_printed(page))) for page in kept],
-        "a sentence changed": [(texts[page.url], text_of(again)) for page, again in changed],
+        name: [(texts[page.url], text_of(again, page.url)) for page, again in mirrors]
+        for name, mirrors in (("print version, another template", printed), ("a sentence changed", changed))
     }
     random = Random(1)
     for share in _SHARES:

@@ -31,12 +31,12 @@ def cleaner(model: str) -> Callable[[RawPage, DocumentOptions], CleanedDocument 
     return clean
 
 
-def with_dehusk(model: str) -> Extractor:
-    """Return an extractor of dehusk's own steps."""
+def with_dehusk(model: str) -> Callable[[bytes, str], str]:
+    """Return an extractor of dehusk's own steps, which reads the URL of a page, too."""
     clean = cleaner(model)
 
-    def text(html: bytes) -> str:
-        document = clean(RawPage("http://example.org/", html), DEFAULT_OPTIONS)
+    def text(html: bytes, url: str) -> str:
+        document = clean(RawPage(url, html), DEFAULT_OPTIONS)
         return "" if document is None else document.text
 
     return text

@@ -57,7 +57,7 @@ def _steps(model: str) -> tuple[Step, ...]:
         Step(
             "all before the model, with metadata", lambda page: prepare(RawPage(page.url, decode(page.html)))
         ),
-        Step(f"all, with {model} (onnx)", lambda page: clean(page.html)),
+        Step(f"all, with {model} (onnx)", lambda page: clean(page.html, page.url)),
         Step(RESILIPARSE, lambda page: with_resiliparse(page.html)),
         Step(TRAFILATURA, lambda page: with_trafilatura(page.html), _SLOW_EVERY),
     )

@@ -26,8 +26,6 @@ from dehusk.training.scores import kept_words, score_words
 _PART = re.compile(r"-(train|val|dev|test)$")
 SHARE = 0.6666
 """Share of a block's words that a text must have for the block to be part of it."""
-_NOWHERE = "http://example.org/"
-"""Address under which every page is extracted: nothing depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,8 @@ class ComparedPage:
     page_type: str
     """Empty where it is not known."""
     html: bytes
+    url: str = ""
+    """Empty where it is not known."""
     text: str = ""
     """Gold text of a page whose blocks nobody labeled."""
     blocks: tuple[LabeledBlock, ...] = ()
@@ -137,6 +137,7 @@ def _with_gold(collection: str, page: GoldPage) -> ComparedPage | None:
         site=page.site,
         page_type=page.page_type or page.kind,
         html=page.utf8,
+        url=page.url,
         text=page.text,
         blocks=page.blocks,
     )
@@ -152,6 +153,7 @@ def _labeled(file: Path, page: RawPage, labels: dict[str, PageLabels]) -> Compar
         site=site_of(page.url) or page.name,
         page_type="",
         html=page.html,
+        url=page.url,
         labels=tuple(label == 1 for label in of_page.labels),
     )
 
@@ -177,11 +179,11 @@ class Question:
 
 def question_of(page: ComparedPage) -> Question:
     """Return the question about a page."""
-    raw = RawPage(_NOWHERE, page.html)
+    raw = RawPage(page.url, page.html)
     if page.blocks:
         return _of_blocks(page, raw)
     try:
-        texts = segment(page.html).texts
+        texts = segment(page.html, url=page.url).texts
     except PageError as error:
         problem = f"{error.reason}: {error}"
         none = np.zeros(0, np.bool_)

@@ -62,7 +62,7 @@ def _open_model(model: ModelVersion, repository: Path) -> Answer:
 
 def _teach(model: ModelVersion, repository: Path, page: GoldPage) -> tuple[str, Labels]:
     try:
-        segmented = segment(page.utf8)
+        segmented = segment(page.utf8, url=page.url)
     except PageError:
         return page.id, DROPPED
     words = [score_words(text) for text in segmented.texts]

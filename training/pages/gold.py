@@ -186,7 +186,7 @@ def align(page: GoldPage, share: float) -> AlignedPage:
     Raises:
         PageError: the page cannot be segmented.
     """
-    whole = segment(page.utf8)
+    whole = segment(page.utf8, url=page.url)
     words, gold = block_words(whole.texts), tuple(score_words(page.text or ""))
     return AlignedPage(whole, words, gold, content_blocks(words, gold, share))
 

@@ -26,6 +26,10 @@ def test_of_a_page_with_gold_text_the_units_are_its_blocks_and_those_in_the_text
     assert question.gold == ["the", "mill", "turns", "slowly"]
 
 
+def test_a_page_is_asked_about_at_its_address():
+    assert question_of(page(url="https://mills.test/wheel")).raw.url == "https://mills.test/wheel"
+
+
 def test_of_a_page_with_labels_the_gold_text_is_that_of_its_content():
     question = question_of(page(labels=(False, False, True)))
     assert question.truth.tolist() == [False, False, True]
@@ -45,7 +49,7 @@ def test_of_a_page_of_blocks_the_units_are_those_with_text_and_their_places_are_
 
 
 def test_a_page_that_cannot_be_segmented_has_no_units_and_says_why(monkeypatch):
-    def fail(_html):
+    def fail(_html, **_options):
         raise PageError(BrokenReason.TOO_MANY_BLOCKS, "far too many")
 
     assert len(segment(HTML)) == 3
