@@ -1,9 +1,10 @@
 """Training of networks: epochs, checkpoints, and the bidirectional LSTM layer that several models have."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,9 +15,6 @@ from dehusk.training.arrays import Floats
 from dehusk.training.batches import EpochSettings
 from dehusk.training.graph import LstmLayer
 from dehusk.training.runs import left_by, written_whole
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Batch = TypeVar("Batch")
 
@@ -61,28 +59,42 @@ def weights_now(network: nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in network.state_dict().items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a network is made from: the settings and pages that change it."""
+
+    settings: Mapping[str, Any]
+    pages: int
+    """Number that other pages or labels would change."""
+
+
+def checksum(parts: Iterable[bytes]) -> int:
+    """Return a number that other parts would change, or the same cut otherwise."""
+    total = 0
+    for part in parts:
+        total = zlib.crc32(part, zlib.crc32(len(part).to_bytes(8), total))
+    return total
+
+
 def save_state(
-    file: Path,
-    config: "DataclassInstance",
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    **others: object,
+    file: Path, origin: Origin, network: nn.Module, optimizer: torch.optim.Optimizer, **others: object
 ) -> None:
     """Write the state of a run; the file before it stays whole until this one is."""
     state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), **others}
     with written_whole(file) as target:
-        torch.save({"config": asdict(config), **state}, target)
+        torch.save(asdict(origin) | state, target)
 
 
-def load_state(file: Path, config: "DataclassInstance") -> dict[str, Any]:
-    """Read the state of a run of this configuration.
+def load_state(file: Path, origin: Origin) -> dict[str, Any]:
+    """Read the state of a run of this origin.
 
     Raises:
-        ConfigurationError: there is no such file, or it is of another configuration.
+        ConfigurationError: there is no such file, or it is of other settings or pages.
     """
     state: dict[str, Any] = torch.load(left_by("train", file), map_location="cpu", weights_only=True)
-    if state["config"] != asdict(config):
-        raise ConfigurationError(f"{file} is of another configuration; delete it or name another directory")
+    for name, other in (("settings", "of another configuration"), ("pages", "of other pages or labels")):
+        if state.get(name) != getattr(origin, name):
+            raise ConfigurationError(f"{file} is {other}; delete it or name another directory")
     return state
 
 
@@ -113,8 +125,8 @@ class BidirectionalLayer(nn.Module):
 
 def mirror_and_places(lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return rows of the padded batch [longest × pages]: each row's mirror image, and the blocks in order."""
-    position = torch.arange(int(lengths.max()))[:, None]
-    page = torch.arange(len(lengths))
+    position = torch.arange(int(lengths.max()), device=lengths.device)[:, None]
+    page = torch.arange(len(lengths), device=lengths.device)
     inside = position < lengths
     mirrored = torch.where(inside, lengths - 1 - position, position)
     places = (position * len(lengths) + page).T[inside.T]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 
 import click
 import orjson
@@ -20,6 +20,9 @@ import orjson
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.streams.wording import printable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Config = TypeVar("Config")
 Tables = dict[str, Any]
@@ -55,8 +58,15 @@ class RunConfig(ABC):
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """Read the configuration in a TOML file."""
-        return read_tables(file, cls._from_tables)
+        """Read the configuration in a TOML file, whose tables have the names of its fields."""
+        return read_tables(file, cls._from_known)
+
+    @classmethod
+    def _from_known(cls, tables: Tables) -> Self:
+        unknown = tables.keys() - {"kind", *cls.__slots__}
+        if unknown:
+            raise TypeError(f"it takes no table {' or '.join(sorted(unknown))}")
+        return cls._from_tables(tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,11 @@ class Preparation:
     """Files whose pages are all held out."""
     labels: Path | None = None
     """Labels of `dehusk label`, which pages take instead of what their gold text says."""
+
+    @property
+    def sources(self) -> Sequence[Path]:
+        """All files that pages and labels come from."""
+        return (*self.files, *self.validation, *([] if self.labels is None else [self.labels]))
 
 
 def left_by(command: str, file: Path) -> Path:
@@ -148,6 +163,30 @@ def read_sources(directory: Path) -> list[str]:
     """Return the descriptions of the data files that a directory was prepared from."""
     names: list[str] = orjson.loads(left_by("prepare", directory / _SOURCES).read_bytes())
     return names
+
+
+def write_scores(file: Path, config: "DataclassInstance", scores: str) -> None:
+    """Write the scores of a run of this configuration on the pages of the file's directory."""
+    file.write_bytes(orjson.dumps({"run": _run(file.parent, config), "scores": scores}))
+
+
+def read_scores(command: str, file: Path, config: "DataclassInstance") -> str:
+    """Read the scores that a command wrote.
+
+    Raises:
+        ConfigurationError: there are none, or they are of other data or another configuration.
+    """
+    written = orjson.loads(left_by(command, file).read_bytes())
+    if written["run"] != _run(file.parent, config):
+        raise ConfigurationError(
+            f"{file} is of other data or another configuration; run `python -m training {command}` again"
+        )
+    scores: str = written["scores"]
+    return scores
+
+
+def _run(directory: Path, config: "DataclassInstance") -> object:
+    return orjson.loads(orjson.dumps({"sources": read_sources(directory), "config": config}))
 
 
 def sources_in(card: str) -> list[Source]:

@@ -119,11 +119,11 @@ class HeldOut:
         tables = self.tables(scores[seed], answers[seed])
         return f"{tables}\n\n{seed_table(scores)}" if len(scores) > 1 else tables
 
-    def evaluate(self, answers: Mapping[int, Answer], file: Path | None) -> None:
-        """Print the tables of models, and write them to a file where one is named."""
+    def evaluate(self, answers: Mapping[int, Answer], keep: Callable[[str], None] | None) -> None:
+        """Print the tables of models, and keep them if that is wanted."""
         scores = self.report(answers)
-        if file is not None:
-            file.write_text(scores, encoding="utf-8")
+        if keep is not None:
+            keep(scores)
         click.echo(scores)
 
 

@@ -23,12 +23,12 @@ from dehusk.training.boilernet.labeled_pages import (
     reliable,
     training_pages,
 )
-from dehusk.training.boilernet.trainer import Run, load_trained, network_answer, train_boilernet
-from dehusk.training.runs import Preparation, left_by, read_sources, report_broken
+from dehusk.training.boilernet.trainer import Run, load_trained, network_answer, origin_of, train_boilernet
+from dehusk.training.runs import Preparation, read_scores, read_sources, report_broken, write_scores
 from dehusk.training.scores import BlockScores, block_table
 from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish_trained
 
-_SCORES = "scores.md"
+_SCORES = "scores.json"
 _TEMPLATE = Path(__file__).with_name("card.template.md")
 _BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")
 _FRAMEWORKS = {"keras": "Keras", "torch": "PyTorch"}
@@ -74,16 +74,18 @@ def cross_validate(*_arguments: object, **_options: object) -> None:
 
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of the repository, on the held-out pages."""
-    settings = BoilerNetConfig.read(config)
+    settings, pages = BoilerNetConfig.read(config), prepared_pages(directory)
     if version:
-        answers, file = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
+        answers, keep = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
     else:
-        answers, file = _answers(_runs(directory, settings)), directory / _SCORES
-    _held_out(prepared_pages(directory), settings.data).evaluate(answers, file)
+        answers = _answers(_runs(directory, settings, pages))
+        keep = partial(write_scores, directory / _SCORES, settings)
+    _held_out(pages, settings.data).evaluate(answers, keep)
 
 
-def _runs(directory: Path, settings: BoilerNetConfig) -> dict[int, Run]:
-    return {seed: load_trained(_checkpoint(directory, seed), settings) for seed in settings.trainer.seeds}
+def _runs(directory: Path, settings: BoilerNetConfig, pages: Iterable[LabeledPage]) -> dict[int, Run]:
+    origin, seeds = origin_of(settings, pages), settings.trainer.seeds
+    return {seed: load_trained(_checkpoint(directory, seed), settings, origin) for seed in seeds}
 
 
 def _answers(runs: dict[int, Run]) -> dict[int, Answer]:
@@ -105,10 +107,10 @@ def _held_out(pages: Iterable[LabeledPage], data: DataConfig | None) -> HeldOut:
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the network of the median seed as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), BoilerNetConfig.read(config)
-    runs = _runs(directory, settings)
     pages = prepared_pages(directory)
+    runs = _runs(directory, settings, pages)
     run = runs[_held_out(pages, settings.data).median(_answers(runs))]
-    scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
+    scores = read_scores("evaluate", directory / _SCORES, settings)
     text = card(published, run, pages, read_sources(directory), scores)
     checked = [encode(page.segmented) for page in held_out_pages(pages, settings.data)]
     graph = build_model(run.network, run.vocabulary)

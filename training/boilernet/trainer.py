@@ -1,9 +1,10 @@
 """Training of BoilerNet: epochs over cropped pages, with a checkpoint after each to resume from."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,16 @@ from dehusk.training.boilernet.evaluation import score_blocks
 from dehusk.training.boilernet.labeled_pages import LabeledPage, held_out_pages, training_pages
 from dehusk.training.boilernet.network import Blocks, BoilerNet
 from dehusk.training.boilernet.vocabulary import Vocabulary, most_frequent
-from dehusk.training.learning import learn, load_state, restore, save_state, seeded, weights_now
+from dehusk.training.learning import (
+    Origin,
+    checksum,
+    learn,
+    load_state,
+    restore,
+    save_state,
+    seeded,
+    weights_now,
+)
 from dehusk.training.scores import mean_f1
 from dehusk.training.versions import Answer
 
@@ -64,11 +74,23 @@ def new_run(config: BoilerNetConfig, vocabulary: Vocabulary, seed: int) -> Run:
     return Run(config, seed, vocabulary, network, optimizer, epochs=0, seconds=0.0)
 
 
-def save(run: Run, file: Path) -> None:
+def origin_of(config: BoilerNetConfig, pages: Iterable[LabeledPage]) -> Origin:
+    """Return what networks of these settings and pages are made from."""
+    return Origin(asdict(config), checksum(chain.from_iterable(map(_parts, pages))))
+
+
+def _parts(page: LabeledPage) -> Iterator[bytes]:
+    """Yield all that is learned from."""
+    encoded = encode(page.segmented)
+    yield from (encoded.ids.tobytes(), encoded.block_lengths.tobytes(), bytes(page.content))
+    yield from (page.site.encode(), bytes([page.validation]))
+
+
+def save(run: Run, origin: Origin, file: Path) -> None:
     """Write the checkpoint of a run."""
     save_state(
         file,
-        run.config,
+        origin,
         run.network,
         run.optimizer,
         seed=run.seed,
@@ -79,18 +101,18 @@ def save(run: Run, file: Path) -> None:
     )
 
 
-def load(file: Path, config: BoilerNetConfig) -> Run:
-    """Load the checkpoint of a run of this configuration."""
-    state = load_state(file, config)
+def load(file: Path, config: BoilerNetConfig, origin: Origin) -> Run:
+    """Load the checkpoint of a run of this configuration and origin."""
+    state = load_state(file, origin)
     run = new_run(config, Vocabulary(**state["vocabulary"]), state["seed"])
     restore(state, run.network, run.optimizer)
     best = state["best"] and Best(**state["best"])
     return replace(run, epochs=state["epochs"], seconds=state["seconds"], best=best)
 
 
-def load_trained(file: Path, config: BoilerNetConfig) -> Run:
+def load_trained(file: Path, config: BoilerNetConfig, origin: Origin) -> Run:
     """Load a run with the network that it gave: its best epoch's, or the last's."""
-    run = load(file, config)
+    run = load(file, config, origin)
     if run.best is not None:
         run.network.load_state_dict(run.best.weights)
     return run
@@ -167,11 +189,12 @@ def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
     """Train all epochs of a seed, from the checkpoint in `file` on where there is one.
 
     Raises:
-        ConfigurationError: the checkpoint is of another configuration, or nothing is held out to choose by.
+        ConfigurationError: the checkpoint is of another origin, or nothing is held out to choose by.
     """
     torch.set_num_threads(config.trainer.threads)
     kept = training_pages(pages, config.data)
-    run = load(file, config) if file.exists() else _started(kept, config, seed)
+    origin = origin_of(config, pages)
+    run = load(file, config, origin) if file.exists() else _started(kept, config, seed)
     examples = [example(page, run.vocabulary) for page in kept]
     held_out = held_out_pages(pages, config.data)
     with _progress() as progress:
@@ -184,7 +207,7 @@ def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
                 score = mean_f1(score_blocks(held_out, network_answer(run)))
                 progress.console.print(f"epoch {run.epochs}: F1 {score:.3f} over held-out blocks")
                 run = _compared(run, score)
-            save(run, file)
+            save(run, origin, file)
     return run
 
 

@@ -25,9 +25,10 @@ from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.wording import pluralize
 from dehusk.training.comparison.judging import JudgedPage, JudgingOptions, judge_pages
 from dehusk.training.comparison.labelers import EXTRACTORS, open_competitor, resolved_names, trained_on
-from dehusk.training.comparison.questions import Sampling, Selection, collection_of, select_pages
+from dehusk.training.comparison.questions import Sampling, Selection, select_pages
 from dehusk.training.comparison.summary import CollectionScores, Row, Section, summaries
 from dehusk.training.comparison.tables import markdown, overview, show, tables, text_chart
+from dehusk.training.pages.gold import collection_of
 from dehusk.training.runs import Source, report
 
 _INTERRUPTED = 128 + signal.SIGINT
@@ -122,7 +123,7 @@ def _trained(files: Sequence[Path], names: Sequence[str], comparison: Comparison
     trained: dict[str, set[str]] = {}
     for file in files:
         of = [Source.of(each) for each in (file, comparison.labels) if each is not None and each.is_file()]
-        met = trained.setdefault(collection_of(file), set())
+        met = trained.setdefault(collection_of(file.name), set())
         names_of, digests = {each.name for each in of}, {each.digest for each in of}
         met.update(
             name

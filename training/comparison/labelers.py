@@ -19,8 +19,8 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.models.names import split_name
 from dehusk.training.arrays import Bools
-from dehusk.training.comparison.questions import SHARE, Question
-from dehusk.training.pages.alignment import content_blocks
+from dehusk.training.comparison.questions import Question
+from dehusk.training.pages.alignment import CONTENT_SHARE, content_blocks
 from dehusk.training.predict import at_places, content_of_blocks
 from dehusk.training.runs import Source, sources_in
 from dehusk.training.scores import CONTENT_PROBABILITY, score_words
@@ -165,4 +165,4 @@ class _Extractor:
         return Outcome(self._text_of(page), None)
 
     def units(self, question: Question, outcome: Outcome) -> Bools:
-        return content_blocks(question.units, score_words(outcome.text), SHARE)
+        return content_blocks(question.units, score_words(outcome.text), CONTENT_SHARE)

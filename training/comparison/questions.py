@@ -1,7 +1,6 @@
 """Pages that labelers are compared on, those with gold of some files, and the question about each."""
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,15 +16,11 @@ from dehusk.schemas.page_labels import PageLabels, html_hash
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
 from dehusk.training.arrays import Bools, Integers
-from dehusk.training.pages.alignment import content_blocks
-from dehusk.training.pages.gold import GoldPage, LabeledBlock, read_gold
+from dehusk.training.pages.alignment import CONTENT_SHARE, content_blocks
+from dehusk.training.pages.gold import GoldPage, LabeledBlock, collection_of, read_gold
 from dehusk.training.pages.labels import pages_of, refuse_unfit
 from dehusk.training.predict import BlockPage, block_page
 from dehusk.training.scores import kept_words, score_words
-
-_PART = re.compile(r"-(train|val|dev|test)$")
-SHARE = 0.6666
-"""Share of a block's words that a text must have for the block to be part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +86,6 @@ class Selection:
             yield from (page for place, page in enumerate(islice(pages, upto)) if place in chosen)
 
 
-def collection_of(file: Path) -> str:
-    """Return the collection that a file holds pages of, e.g. `cleaneval` for `cleaneval-val.jsonl.xz`."""
-    return _PART.sub("", file.name.partition(".")[0])
-
-
 def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling) -> Selection:
     """Select pages with gold of some files, which are all read for it; with labels, also of directories.
 
@@ -124,7 +114,7 @@ def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling)
 
 def _pages(file: Path, labels: dict[str, PageLabels] | None) -> Iterator[ComparedPage | None]:
     if labels is None:
-        return map(partial(_with_gold, collection_of(file)), read_gold([file]))
+        return map(partial(_with_gold, collection_of(file.name)), read_gold([file]))
     return (_labeled(file, page, labels) for page in pages_of([file]))
 
 
@@ -149,7 +139,7 @@ def _labeled(file: Path, page: RawPage, labels: dict[str, PageLabels]) -> Compar
         return None
     return ComparedPage(
         id=page.name,
-        collection=collection_of(file),
+        collection=collection_of(file.name),
         site=site_of(page.url) or page.name,
         page_type="",
         html=page.html,
@@ -194,7 +184,7 @@ def question_of(page: ComparedPage) -> Question:
         truth = np.array(page.labels, np.bool_)
         return Question(raw, kept_words(units, truth), units, truth, places)
     gold = score_words(page.text)
-    return Question(raw, gold, units, content_blocks(units, gold, SHARE), places)
+    return Question(raw, gold, units, content_blocks(units, gold, CONTENT_SHARE), places)
 
 
 def _of_blocks(page: ComparedPage, raw: RawPage) -> Question:

@@ -26,11 +26,11 @@ from dehusk.training.pages.evaluation import (
     told_kinds,
 )
 from dehusk.training.pages.prepared import PreparedPage, prepare_pages, prepared_pages
-from dehusk.training.runs import Preparation, left_by, read_sources, report_broken
+from dehusk.training.runs import Preparation, read_scores, read_sources, report_broken, write_scores
 from dehusk.training.scores import markdown_table, word_f1
 from dehusk.training.versions import labeler_answer, labeler_kinds, new_version, publish_trained
 
-_SCORES = "dehusk-scores.md"
+_SCORES = "dehusk-scores.json"
 _CARD = Path(__file__).with_name("card.template.md")
 
 
@@ -44,7 +44,7 @@ def prepare(options: Preparation) -> None:
     if options.validation:
         raise ConfigurationError("the default model is cross-validated; --validation is for BoilerNet")
     settings = DehuskConfig.read(options.config)
-    report_broken(prepare_pages(options, settings.content_share, settings.least_oracle))
+    report_broken(prepare_pages(options, settings.data.content_share, settings.data.least_oracle))
     pages = list(prepared_pages(options.directory))
     whole = [page for page in pages if not page.altered]
     repaired = sum(page.repaired for page in whole)
@@ -98,7 +98,7 @@ def cross_validate(
             )
     written = "\n\n".join([table(groups(pages), columns), _script_table(scripts), kind_table(kinds)])
     if leave_out == "site" and not ablate:
-        (directory / _SCORES).write_text(written, encoding="utf-8")
+        write_scores(directory / _SCORES, settings, written)
     click.echo(written)
 
 
@@ -127,7 +127,7 @@ def evaluate(directory: Path, config: Path, model: str, version: str | None, rep
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the trained model as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), DehuskConfig.read(config)
-    scores = left_by("cross-validate", directory / _SCORES).read_text(encoding="utf-8")
+    scores = read_scores("cross-validate", directory / _SCORES, settings)
     pages = list(prepared_pages(directory))
     training = _training(directory, settings)
     trained = training.model(training.examples(pages))
@@ -148,13 +148,12 @@ def _card(
 ) -> str:
     learned = [page for page in learned_from(pages, config) if not page.altered]
     whole = [page for page in pages if not page.altered]
-    facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(published)
+    of_tables = (config.data, config.network, config.trees, config.trainer, config.answer, published)
+    facts: dict[str, object] = {}
+    for table_of_facts in of_tables:
+        facts |= asdict(table_of_facts)
     facts |= {
         "tree_learning_rate": config.trees.learning_rate,
-        "content_share": config.content_share,
-        "least_oracle": config.least_oracle,
-        "trees_share": config.trees_share,
-        "offset": config.offset,
         "importance": ", ".join(f"{share} in {name}" for name, share in config.importance.items()),
         "sources": data,
         "pages": len(whole),

@@ -6,11 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.batches import EpochSettings
 from dehusk.training.runs import RunConfig, Tables
 
+LEAST_FOLDS = 3
+"""Folds of the sites at least: the first pass leaves one out, and the token scores another."""
 LeftOut = Literal["site", "collection"]
 """Unit that is left out as a whole where models are cross-validated."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """Labeling of pages with gold texts."""
+
+    content_share: float
+    """Share of a block's words that must be aligned for it to be content (Web2Text §4.1)."""
+    least_oracle: float
+    """Least F1 of the gold text by the aligned blocks; other pages are not trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +42,7 @@ class TrainerConfig(EpochSettings):
     seed: int
     folds: int
     """Parts of the sites by which token scores and the first pass's answers are given out of fold, and the
-    model is cross-validated; at least 3, as the first pass leaves one out and the token scores another."""
+    model is cross-validated."""
     weight_decay: float
     doubtful: float
     """Weight of uncertain labels."""
@@ -54,6 +67,10 @@ class TrainerConfig(EpochSettings):
     least_sites: int
     """Least number of sites on which a token must be met to weigh anything."""
 
+    def __post_init__(self) -> None:
+        if self.folds < LEAST_FOLDS:
+            raise ConfigurationError(f"folds must be {LEAST_FOLDS} or more, not {self.folds}")
+
 
 @dataclass(frozen=True, slots=True)
 class TreesConfig:
@@ -74,32 +91,35 @@ class TreesConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class DehuskConfig(RunConfig):
-    """Configuration of one training run."""
+class AnswerConfig:
+    """Answer of both passes together."""
 
-    content_share: float
-    """Share of a block's words that must be aligned for it to be content (Web2Text §4.1)."""
-    least_oracle: float
-    """Least F1 of the gold text by the aligned blocks; other pages are not trained on."""
-    network: NetworkConfig
-    trainer: TrainerConfig
-    trees: TreesConfig
     trees_share: float
     """Share of the trees in the logits of content; the rest is the network's."""
     offset: float
     """Offset of the logits of content, so that they hold on collections that were not learned from."""
+
+
+@dataclass(frozen=True, slots=True)
+class DehuskConfig(RunConfig):
+    """Configuration of one training run."""
+
+    data: DataConfig
+    network: NetworkConfig
+    trainer: TrainerConfig
+    trees: TreesConfig
+    answer: AnswerConfig
     importance: Mapping[str, float]
     """Weight of a page by its collection; 1 where it is not named."""
 
     @classmethod
     def _from_tables(cls, tables: Tables) -> Self:
         return cls(
-            **tables["data"],
+            data=DataConfig(**tables["data"]),
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"]),
             trees=TreesConfig(**tables["trees"]),
-            trees_share=tables["answer"]["trees"],
-            offset=tables["answer"]["offset"],
+            answer=AnswerConfig(**tables["answer"]),
             importance=tables["importance"],
         )
 

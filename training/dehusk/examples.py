@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Floats
 from dehusk.training.dehusk.config import DehuskConfig, fold_of
+from dehusk.training.pages.gold import collection_of
 from dehusk.training.pages.prepared import RENAMED, PreparedPage
 
 
@@ -92,7 +93,7 @@ def name_of_part(site: str, folds: int) -> str:
 
 def by_collection(page: PreparedPage | Example) -> Hashable:
     """Return a part for each collection; its halves, such as `-train` and `-val`, are one."""
-    return page.collection.partition("-")[0]
+    return collection_of(page.collection)
 
 
 def parts_of(pages: Iterable[PreparedPage | Example], part_of: PartOf) -> list[Hashable]:

@@ -200,7 +200,7 @@ def _first_logits(graph: Graph, blocks: Blocks, inputs: Value, first: FirstPass)
     counts = graph.add("Cast", steps.counts, to=TensorProto.INT32)
     states = graph.lstm(graph.padded(where, means), layer, "lstm", counts)
     of_state, of_dense, of_page = _output_weights(graph, first.network, 2 * layer.hidden)
-    bias = graph.weight("output_bias", first.network.output.bias.detach().numpy())
+    bias = graph.weight("output_bias", first.network.output.bias.detach().cpu().numpy())
     pooled = _pooled(graph, steps, states, 2 * layer.hidden)
     by_page = graph.add("Gemm", pooled, of_page, bias)
     by_place = graph.add("MatMul", states, of_state) + by_page
@@ -231,7 +231,7 @@ def _steps(graph: Graph, blocks: Blocks, inputs: Value) -> tuple[Parts, Value, V
 
 def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[Value]:
     """Return the output layer's weights of a block's states, of its dense layer, and of its page."""
-    weights = network.output.weight.detach().numpy().T
+    weights = network.output.weight.detach().cpu().numpy().T
     of_each = np.split(weights, np.cumsum([states, network.dense.out_features]))
     names = "output_states", "output_dense", "output_page"
     return [graph.weight(name, values) for name, values in zip(names, of_each, strict=True)]
@@ -240,8 +240,8 @@ def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[Val
 def _kind_weights(graph: Graph, network: PageLabeler) -> tuple[Value, Value]:
     """Return the weights and biases of the kinds of a page."""
     layer = network.page_type
-    weights = graph.weight("kind_weights", layer.weight.detach().numpy().T)
-    return weights, graph.weight("kind_bias", layer.bias.detach().numpy())
+    weights = graph.weight("kind_weights", layer.weight.detach().cpu().numpy().T)
+    return weights, graph.weight("kind_bias", layer.bias.detach().cpu().numpy())
 
 
 def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
@@ -253,8 +253,8 @@ def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
     offset = graph.weight("offset", -standard.mean / standard.deviation)
     scaled = inputs * factor + offset
     clipped = graph.clipped(scaled, -MAX_INPUT, MAX_INPUT)
-    weights = graph.weight("dense_weights", layer.weight.detach().numpy().T)
-    bias = graph.weight("dense_bias", layer.bias.detach().numpy())
+    weights = graph.weight("dense_weights", layer.weight.detach().cpu().numpy().T)
+    bias = graph.weight("dense_bias", layer.bias.detach().cpu().numpy())
     return graph.add("Relu", graph.add("Gemm", clipped, weights, bias))
 
 

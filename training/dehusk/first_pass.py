@@ -111,22 +111,22 @@ class PageLabeler(nn.Module):
             pages: the standardised inputs of each page's blocks.
             steps: the step of each page's blocks, counted from any number on.
         """
-        heights = torch.tensor([int(each[-1] - each[0]) + 1 for each in steps])
-        first_steps = torch.cumsum(heights, 0) - heights
-        step = torch.cat(
-            [torch.from_numpy(each - each[0]) + first for each, first in zip(steps, first_steps, strict=True)]
-        )
-        dense = torch.relu(self.dense(torch.cat(list(pages)).to(self.dense.weight.device)))
-        of_steps = torch.zeros(int(heights.sum()), dense.shape[1], device=dense.device)
-        of_steps = of_steps.index_add(0, step.to(dense.device), dense) / torch.bincount(step)[:, None]
-        padded = nn.utils.rnn.pad_sequence(self.dropout(of_steps).split(heights.tolist()))
+        device = self.dense.weight.device
+        counts = np.array([each[-1] - each[0] + 1 for each in steps])
+        first_steps = np.cumsum(counts) - counts
+        numbered = [each - each[0] + first for each, first in zip(steps, first_steps, strict=True)]
+        step, heights = (torch.from_numpy(each).to(device) for each in (np.concatenate(numbered), counts))
+        dense = torch.relu(self.dense(torch.cat(list(pages)).to(device)))
+        of_steps = torch.zeros(int(counts.sum()), dense.shape[1], device=device)
+        of_steps = of_steps.index_add(0, step, dense) / torch.bincount(step)[:, None]
+        padded = nn.utils.rnn.pad_sequence(self.dropout(of_steps).split(counts.tolist()))
         mirror, places = mirror_and_places(heights)
         states = self.layer(padded, mirror)
-        inside = (torch.arange(len(padded))[:, None] < heights)[:, :, None].float()
+        inside = (torch.arange(len(padded), device=device)[:, None] < heights)[:, :, None].float()
         mean = (states * inside).sum(0) / inside.sum(0)
         largest = (states - BEYOND_STATES * (1 - inside)).amax(0)
         of_page = torch.cat([mean, largest], 1)
-        page = torch.repeat_interleave(torch.arange(len(pages)), torch.tensor([len(each) for each in pages]))
+        page = torch.from_numpy(np.repeat(np.arange(len(pages)), [len(each) for each in pages])).to(device)
         blocks = torch.cat([states.flatten(0, 1)[places[step]], dense, of_page[page]], 1)
         return self.output(self.dropout(blocks)), self.page_type(of_page)
 

@@ -4,11 +4,12 @@ In cross-validation, every page is scored by a model that never saw its site, or
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, StructureTensors
 from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.config import DehuskConfig, LeftOut
@@ -94,10 +95,19 @@ class Training:
         return epoch.model
 
     def first_passes(self, examples: Sequence[Example], part_of: PartOf) -> dict[Hashable, FirstPass]:
-        """Train a first pass for each part, over the pages of the others."""
+        """Train a first pass for each part of the sites, over the pages of the others.
+
+        Raises:
+            ConfigurationError: a part has no page to learn from.
+        """
+        parts, folds = parts_of(examples, part_of), self.config.trainer.folds
+        if len(parts) < folds:
+            raise ConfigurationError(
+                f"the pages to learn from are in {len(parts)} of {folds} parts of all sites: add sites"
+            )
         return {
             part: self.first_pass([each for each in examples if part_of(each) != part], f"without {part}")
-            for part in parts_of(examples, part_of)
+            for part in parts
         }
 
     def all_first_passes(self, examples: Sequence[Example]) -> tuple[dict[Hashable, FirstPass], FirstPass]:
@@ -133,7 +143,10 @@ class Training:
         first pass did not see, it would learn to trust it too little.
         """
         examples = self.examples(pages)
-        for part in parts_of(examples, by_collection):
+        parts = parts_of(examples, by_collection)
+        if len(parts) <= 1:
+            raise ConfigurationError("the pages to learn from are of one collection, so none can be left out")
+        for part in parts:
             folder = self.checkpoints / f"without-{part}" if self.checkpoints else None
             if folder is not None:
                 folder.mkdir(exist_ok=True)
@@ -145,7 +158,7 @@ class Training:
         self, first: FirstPass, examples: Sequence[Example], answers: Sequence[FirstAnswer]
     ) -> DehuskModel:
         second = fit_second_pass(examples, answers, self.config.trees, self.seed, self.without)
-        return DehuskModel(first, second, self.config.trees_share, self.config.offset)
+        return DehuskModel(first, second, **asdict(self.config.answer))
 
 
 def held_out_answers(
@@ -176,7 +189,7 @@ class Scores:
         answers = np.stack(both)
         self.published[page.id] = page_score(page, page.encoded, answers, page.gold)
         self.kinds |= told_kinds([page], model.page_kinds)
-        if page.repaired and not page.reliable:
+        if not page.is_scored:
             return
         self.repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)
         self.first_pass[page.id] = page_score(

@@ -1,15 +1,13 @@
 """Training of the first pass: token scores out of fold, then the network, epoch by epoch."""
 
-import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS
 from dehusk.training.arrays import Floats, Integers
 from dehusk.training.batches import epoch_batches
@@ -26,7 +24,7 @@ from dehusk.training.dehusk.first_pass import (
     steps_of,
 )
 from dehusk.training.dehusk.token_scores import fit_token_scores
-from dehusk.training.learning import learn, load_state, restore, save_state, seeded
+from dehusk.training.learning import Origin, checksum, learn, load_state, restore, save_state, seeded
 
 _UNDECLARED = np.array(["json_ld" in each.name or "noscript" in each.name for each in COLUMNS])
 """Inputs that are nothing on a page stripped of scripts."""
@@ -105,20 +103,17 @@ def train_first_pass(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     model = FirstPass(fit_token_scores(examples, settings.least_sites, seed), standard, network)
-    fingerprint = _fingerprint(examples)
+    origin = Origin(asdict(config.network) | asdict(settings), checksum(_parts(examples)))
     done = 0
     if checkpoint is not None and checkpoint.exists():
-        state = load_state(checkpoint, config)
-        if state["pages"] != fingerprint:
-            raise ConfigurationError(f"{checkpoint} is of other pages; delete it or name another directory")
+        state = load_state(checkpoint, origin)
         restore(state, network, optimizer)
         done = state["epochs"]
         yield Epoch(done, state["loss"], model)
     for epoch in range(done, settings.epochs):
         loss = _epoch(model, optimizer, pages, settings, epoch=epoch, random=seeded(seed, epoch))
         if checkpoint is not None:
-            progress = {"pages": fingerprint, "epochs": epoch + 1, "loss": loss}
-            save_state(checkpoint, config, network, optimizer, **progress)
+            save_state(checkpoint, origin, network, optimizer, epochs=epoch + 1, loss=loss)
         yield Epoch(epoch + 1, loss, model)
 
 
@@ -133,13 +128,12 @@ def _out_of_fold(examples: Sequence[Example], settings: TrainerConfig, seed: int
     return [scores[i] for i in range(len(examples))]
 
 
-def _fingerprint(examples: Sequence[Example]) -> int:
-    """Return a number that other pages or labels would change."""
-    fingerprint = 0
+def _parts(examples: Sequence[Example]) -> Iterator[bytes]:
+    """Yield all that is learned from."""
     for each in examples:
-        for column in (each.structure.features, each.structure.word_ids, each.content, each.weights):
-            fingerprint = zlib.crc32(column.tobytes(), fingerprint)
-    return fingerprint
+        yield from (each.site.encode(), each.page_type.encode())
+        tensors = (getattr(each.structure, field.name) for field in fields(each.structure))
+        yield from (array.tobytes() for array in (*tensors, each.content, each.comment, each.weights))
 
 
 def _page(example: Example, raw: Floats) -> _Page:

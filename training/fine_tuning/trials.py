@@ -15,7 +15,8 @@ from dehusk.schemas.pages import ModelVersion
 from dehusk.training.fine_tuning.correction import Correction, fit_correction
 from dehusk.training.fine_tuning.crawl import LabeledPage
 from dehusk.training.fine_tuning.validation import AnsweredPage, cross_validated
-from dehusk.training.pages.gold import GoldPage, align, read_gold
+from dehusk.training.pages.alignment import CONTENT_SHARE
+from dehusk.training.pages.gold import GoldPage, align, collection_of, read_gold
 from dehusk.training.runs import Report
 from dehusk.training.scores import markdown_table, word_f1
 from dehusk.training.versions import Answer, labeler_answer
@@ -24,7 +25,6 @@ MIN_SCORED = 8
 """Least pages of a site that are left to be scored."""
 DRAWS = 12
 """Number of trials where several sites are labeled."""
-_CONTENT_SHARE = 2 / 3 - 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,9 +103,9 @@ def _pages(files: Sequence[Path], answer: Answer, report: Report) -> Iterator[_P
 
 
 def _page(page: GoldPage, answer: Answer) -> _Page:
-    aligned = align(page, _CONTENT_SHARE)
+    aligned = align(page, CONTENT_SHARE)
     labeled = LabeledPage(page.id, page.site, aligned.words, encode(aligned.segmented), aligned.content)
-    return _Page(page.collection.partition("-")[0], aligned.gold, AnsweredPage.of(labeled, answer))
+    return _Page(collection_of(page.collection), aligned.gold, AnsweredPage.of(labeled, answer))
 
 
 def _choices(sites: Sequence[str], together: int) -> list[Sequence[str]]:

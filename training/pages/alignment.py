@@ -14,6 +14,8 @@ import numpy as np
 
 from dehusk.training.arrays import Bools, Doubles, Integers
 
+CONTENT_SHARE = 0.6666
+"""Share of a block's words that a text must have for the block to be part of it: two words of three."""
 _PLACEMENT_COST = 0.05
 """Words that a placement costs, so that one long block is preferred to two short ones."""
 _MIN_OUT_OF_ORDER = 3

@@ -54,13 +54,16 @@ def groups(pages: Sequence[PreparedPage]) -> dict[str, list[str]]:
 
 
 def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:
-    """Return the mean F1 of groups of pages as a Markdown table.
+    """Return the mean F1 of groups of pages as a Markdown table; groups without a scored page are left out.
 
-    A column has the scores of one seed or of several.
+    A column has the scores of one seed or of several. Pages are counted that some column scores.
     """
+    scored = {page for seeds in columns.values() for scores in seeds for page in scores}
+    counts = {name: len(scored.intersection(ids)) for name, ids in rows.items()}
     cells = [
-        [name, len(ids), *(_cell([_mean(scores, ids) for scores in seeds]) for seeds in columns.values())]
+        [name, counts[name], *(_cell(_means(seeds, ids)) for seeds in columns.values())]
         for name, ids in rows.items()
+        if counts[name]
     ]
     return markdown_table(["pages", "number", *columns], cells)
 
@@ -73,7 +76,8 @@ def gold_table(pages: Sequence[PreparedPage], answer: Answer) -> str:
         if page.has_gold:
             answers = answer(page.encoded)
             published[page.id] = page_score(page, page.encoded, answers, page.gold)
-            repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)
+            if page.is_scored:
+                repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)
     return table(groups(pages), {"published gold": [published], "repaired gold": [repaired]})
 
 
@@ -111,11 +115,15 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.3f}" if whole else ""
 
 
-def _mean(scores: PageScores, ids: Iterable[str]) -> float:
-    return fmean([scores[each] for each in ids if each in scores] or [0.0])
+def _means(seeds: Sequence[PageScores], ids: Sequence[str]) -> list[float]:
+    """Return the mean of each seed that scored some of the pages."""
+    scored = ([scores[each] for each in ids if each in scores] for scores in seeds)
+    return [fmean(each) for each in scored if each]
 
 
 def _cell(means: Sequence[float]) -> str:
-    """Return the mean over seeds, with its spread where there are several."""
+    """Return the mean over seeds, with its spread where there are several; empty where there is none."""
+    if not means:
+        return ""
     spread = f" ± {stdev(means):.3f}" if len(means) > 1 else ""
     return f"{fmean(means):.3f}{spread}"

@@ -19,7 +19,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.arrays import Bools
-from dehusk.training.pages.alignment import content_blocks
+from dehusk.training.pages.alignment import CONTENT_SHARE, content_blocks
 from dehusk.training.pages.gold import GoldPage, each_labeled, read_gold
 from dehusk.training.pages.labels import DROPPED, Labels, listed_comments
 from dehusk.training.scores import score_words
@@ -27,8 +27,6 @@ from dehusk.training.versions import Answer, labeler_answer, selected
 
 Words = list[list[str]]
 _MAJORITY = 2
-_SHARE = 0.6666
-"""Share of a block's words that a text must have for the block to be part of it."""
 _MIN_WORDS = 50
 _MAX_DOUBT = 0.5
 """Largest share of uncertain words among those that are content or uncertain."""
@@ -49,7 +47,7 @@ def resiliparse_text(html: str | bytes, *, comments: bool = True) -> str:
 def taught(
     files: Iterable[Path], model: ModelVersion, repository: Path, processes: int
 ) -> Iterable[tuple[str, Labels]]:
-    """Label each page that has no gold text, given by its id; `DROPPED` where too little is agreed on."""
+    """Label each page that has no gold text, given by its key; `DROPPED` where too little is agreed on."""
     pages = (page for page in read_gold(files) if page.text is None)
     return each_labeled(pages, partial(_teach, model, repository), processes, [])
 
@@ -64,16 +62,16 @@ def _teach(model: ModelVersion, repository: Path, page: GoldPage) -> tuple[str, 
     try:
         segmented = segment(page.utf8, url=page.url)
     except PageError:
-        return page.id, DROPPED
+        return page.key, DROPPED
     words = [score_words(text) for text in segmented.texts]
     encoded = encode(segmented)
     kept = selected(encoded, _open_model(model, repository)(encoded))
     texts = (
         score_words(extract(page.html, comments=False)) for extract in (trafilatura_text, resiliparse_text)
     )
-    votes = [kept, *(content_blocks(words, text, _SHARE) for text in texts)]
+    votes = [kept, *(content_blocks(words, text, CONTENT_SHARE) for text in texts)]
     candidates = ~listed_comments(page, segmented)
-    return page.id, agreed(segmented.texts, words, [vote & candidates for vote in votes])
+    return page.key, agreed(segmented.texts, words, [vote & candidates for vote in votes])
 
 
 def agreed(texts: tuple[str, ...], words: Words, votes: list[Bools]) -> Labels:

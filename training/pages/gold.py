@@ -1,5 +1,7 @@
 """Pages with gold texts, as the data have them, and pages that are rebuilt from labeled blocks."""
 
+import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +27,7 @@ from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.alignment import content_blocks
 from dehusk.training.scores import Words, block_words, score_words
 
+_PART = re.compile(r"-(train|val|dev|test)$")
 _WITHIN_LINES = (INLINE, LINK, TIGHT)
 _WRAPPER = "text"
 """Element that CleanEval puts each page into; it is none of HTML."""
@@ -148,6 +151,11 @@ class GoldPage:
     """Labeled blocks that the HTML was rebuilt from; none of a page that came as HTML."""
 
     @property
+    def key(self) -> str:
+        """Name that no page of another collection has."""
+        return f"{collection_of(self.collection)}/{self.id}"
+
+    @property
     def utf8(self) -> bytes:
         """HTML as a worker reads it."""
         return encode_text(self.html)
@@ -191,10 +199,15 @@ def align(page: GoldPage, share: float) -> AlignedPage:
     return AlignedPage(whole, words, gold, content_blocks(words, gold, share))
 
 
+def collection_of(file: str) -> str:
+    """Return the collection that a file holds pages of, e.g. `cleaneval` of `cleaneval-val.jsonl.xz`."""
+    return _PART.sub("", file.partition(".")[0])
+
+
 class PageOfBlocks(msgspec.Struct):
     """Line of a data file whose pages come cut into labeled blocks."""
 
-    id: str
+    id: str | int
     blocks: tuple[LabeledBlock, ...]
 
 
@@ -260,7 +273,8 @@ def read_objects(files: Iterable[Path], read: Callable[[object], Item]) -> Itera
         try:
             with file.open("rb") as raw:
                 for number, line in enumerate(inflated(raw), 1):  # noqa: B007 -- the errors name it
-                    yield read(orjson.loads(line))
+                    if not line.isspace():
+                        yield read(orjson.loads(line.removeprefix(codecs.BOM_UTF8)))
         except DAMAGE as error:
             raise ConfigurationError(f"{file} cannot be read to its end: {error}") from error
         except ValueError as error:
@@ -275,9 +289,9 @@ def _gold_page(collection: str, fields: object, *, needs_text: bool) -> GoldPage
 
 def _from_blocks(collection: str, page: PageOfBlocks) -> GoldPage:
     return GoldPage(
-        id=page.id,
+        id=str(page.id),
         collection=collection,
-        site=page.id,
+        site=str(page.id),
         page_type="",
         html=rebuilt(page.blocks).html,
         text="\n".join(block.text for block in page.blocks if block.is_content),

@@ -1,4 +1,4 @@
-"""Labels of blocks: by page id without page text, by hand, and of user comments by the elements around them.
+"""Labels of blocks: by page without its text, by hand, and of user comments by the elements around them.
 
 Pages that have no gold text, or a wrong one, have labels that were repaired by hand
 (docs/explanation/labels.md), or that several extractors agree on. They are given as spans of characters in
@@ -88,7 +88,7 @@ DROPPED = Labels(0, ())
 
 
 def read_labels(file: Path) -> dict[str, Labels]:
-    """Read the labels in a file, by page id."""
+    """Read the labels in a file, by the keys of pages."""
     labels = msgspec.json.decode(file.read_bytes(), type=dict[str, Labels | None])
     return {page: each or DROPPED for page, each in labels.items()}
 

@@ -12,6 +12,7 @@ import numpy as np
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.page_labels import html_hash
 from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, StructureTensors
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.training.arrays import Bools
@@ -54,6 +55,7 @@ class PreparedPage:
     """An encoded page, its labels, and the gold text that it is scored by."""
 
     id: str
+    """Key of the page as it was given, and how it was altered."""
     collection: str
     """Name of the file that it is in."""
     site: str
@@ -87,6 +89,11 @@ class PreparedPage:
         if self.encoded.structure is None:
             raise ValueError(f"page {self.id} was encoded without its elements")
         return self.encoded.structure
+
+    @property
+    def is_scored(self) -> bool:
+        """False where people found that its content is not in its blocks, or cannot be told."""
+        return self.has_gold and (self.reliable or not self.repaired)
 
     @property
     def best_gold(self) -> Sequence[str]:
@@ -125,7 +132,7 @@ def prepare_pages(
     given = read_gold(options.files, needs_text=options.labels is None)
     pages = each_labeled(given, label, options.processes, broken)
     write_records(options.directory / _PAGES, chain.from_iterable(pages))
-    write_sources(options.files, options.directory)
+    write_sources(options.sources, options.directory)
     return broken
 
 
@@ -149,7 +156,9 @@ def _label(
     words = block_words(segmented.texts)
     gold = tuple(score_words(page.text or ""))
     given = by_hand.get(page.id)
-    labels = repaired.get(page.id) or (None if page.text is not None else taught.get(page.id, DROPPED))
+    if given is not None and given.html_hash != html_hash(page.utf8):
+        given = None  # the labels are of another page that has the same id
+    labels = repaired.get(page.key) or (None if page.text is not None else taught.get(page.key, DROPPED))
     uncertain = np.zeros(len(words), np.bool_)
     if given is not None:
         content = np.array(given.labels, np.bool_)
@@ -160,11 +169,11 @@ def _label(
         oracle = word_f1(kept_words(words, content), gold)
         reliable = bool(content.any()) and oracle >= least_oracle
     else:
-        content = labels.content(page.id, segmented.texts)
-        uncertain = labels.doubted(page.id, segmented.texts)
+        content = labels.content(page.key, segmented.texts)
+        uncertain = labels.doubted(page.key, segmented.texts)
         reliable = labels != DROPPED
     whole = PreparedPage(
-        id=page.id,
+        id=page.key,
         collection=page.collection,
         site=page.site,
         page_type=page.page_kind,
@@ -172,7 +181,7 @@ def _label(
         words=words,
         gold=gold,
         has_gold=page.text is not None or given is not None,
-        repaired=page.id in repaired or given is not None,
+        repaired=page.key in repaired or given is not None,
         encoded=encode(segmented, encodings),
         content=content,
         comment=_comments(page, segmented, words, content_share) & ~content,
@@ -187,16 +196,16 @@ def _altered(page: PreparedPage, given: GoldPage, texts: Sequence[str]) -> Itera
     """Yield the page with little content under its comments, and with comments of another name."""
     if not page.reliable or page.comment.sum() < _MIN_COMMENTS:
         return
-    choice, html = zlib.crc32(page.id.encode()), given.html
-    short = shortened(page.id, html, texts, page.content, page.comment)
+    choice, html = zlib.crc32(given.id.encode()), given.html
+    short = shortened(given.id, html, texts, page.content, page.comment)
     if short is not None:
         made = _relabeled(page, texts, short, given.url, "shortened")
         if made.encoded.words[made.content].sum() < made.encoded.words[made.comment].sum():
             yield from _worthwhile(made)
     other = short if short is not None and choice & 1 else html
     if choice & 2:
-        other = with_few_comments(page.id, other, texts, page.comment)
-    called = renamed(page.id, other)
+        other = with_few_comments(given.id, other, texts, page.comment)
+    called = renamed(given.id, other)
     if called is not None:
         yield from _worthwhile(_relabeled(page, texts, called, given.url, RENAMED))
 

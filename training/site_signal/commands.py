@@ -27,7 +27,7 @@ def prepare(options: Preparation, *, also: Sequence[ModelVersion], repository: P
     settings, directory = DehuskConfig.read(options.config), options.directory
     answers = [_by_held_out(directory, settings), *(_by_published(each, repository) for each in also)]
     report_broken(
-        prepare_site_pages(options.files, directory, settings.content_share, answers, options.processes)
+        prepare_site_pages(options.files, directory, settings.data.content_share, answers, options.processes)
     )
     sites = site_pages(directory)
     pages = [page for of_site in sites.values() for page in of_site]

@@ -13,7 +13,14 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Encoding, ModelVersion
 from dehusk.training.pages.evaluation import gold_table
 from dehusk.training.pages.prepared import PreparedPage, prepare_pages, prepared_pages
-from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
+from dehusk.training.runs import (
+    Preparation,
+    read_scores,
+    read_sources,
+    report,
+    report_broken,
+    write_scores,
+)
 from dehusk.training.scores import BlockScores, block_table
 from dehusk.training.versions import (
     Answer,
@@ -32,9 +39,9 @@ from dehusk.training.web2text.model import (
     kernel_weights,
     new_network,
 )
-from dehusk.training.web2text.trainer import Run, load, new_run, train_network
+from dehusk.training.web2text.trainer import Run, load, new_run, origin_of, train_network
 
-_SCORES = "web2text-scores.md"
+_SCORES = "web2text-scores.json"
 _TEMPLATE = Path(__file__).with_name("card.template.md")
 
 
@@ -61,7 +68,7 @@ def train(directory: Path, config: Path) -> None:
     """Train both networks from each seed, from the last checkpoint on where one is."""
     settings = Web2TextConfig.read(config)
     parts = split(prepared_pages(directory), settings.data)
-    excerpt = settings.trainer.excerpt_blocks
+    origin, excerpt = origin_of(settings, parts), settings.trainer.excerpt_blocks
     blocks = [Sequences.of_blocks(pages) for pages in (parts.learned, parts.validated)]
     pairs = [Sequences.of_pairs(pages) for pages in (parts.learned, parts.validated)]
     for seed in settings.trainer.seeds:
@@ -69,7 +76,11 @@ def train(directory: Path, config: Path) -> None:
             NETWORKS, (blocks, pairs), (excerpt, excerpt - 1), strict=True
         ):
             file = _checkpoint(directory, seed, kind)
-            run = _run(file, settings, seed, kind, learned)
+            if file.exists():
+                run = load(file, kind, settings, origin)
+            else:
+                network = new_network(kind, settings.network, seed)
+                run = new_run(network, learned.standard(), settings, origin, seed)
             train_network(run, learned, validated, file, partial(_report, kind), length=length)
 
 
@@ -79,12 +90,6 @@ def _report(kind: str, progress: str) -> None:
 
 def _checkpoint(directory: Path, seed: int, kind: str) -> Path:
     return directory / f"{kind}-{seed}.pt"
-
-
-def _run(file: Path, settings: Web2TextConfig, seed: int, kind: str, learned: Sequences) -> Run:
-    if file.exists():
-        return load(file, kind, settings)
-    return new_run(new_network(kind, settings.network, seed), learned.standard(), settings, seed)
 
 
 def cross_validate(*_arguments: object, **_options: object) -> None:
@@ -99,16 +104,23 @@ def cross_validate(*_arguments: object, **_options: object) -> None:
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of any model of the repository, on the held-out pages."""
     settings = Web2TextConfig.read(config)
+    parts = split(prepared_pages(directory), settings.data)
     if version:
-        answers, file = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
+        answers, keep = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
     else:
-        runs = {seed: _runs(directory, settings, seed) for seed in settings.trainer.seeds}
-        answers, file = {seed: _model(each) for seed, each in runs.items()}, directory / _SCORES
-    _held_out(split(prepared_pages(directory), settings.data).held_out).evaluate(answers, file)
+        runs = _runs(directory, settings, parts)
+        answers = {seed: _model(each) for seed, each in runs.items()}
+        keep = partial(write_scores, directory / _SCORES, settings)
+    _held_out(parts.held_out).evaluate(answers, keep)
 
 
-def _runs(directory: Path, settings: Web2TextConfig, seed: int) -> dict[str, Run]:
-    return {kind: load(_checkpoint(directory, seed, kind), kind, settings) for kind in NETWORKS}
+def _runs(directory: Path, settings: Web2TextConfig, parts: Split) -> dict[int, dict[str, Run]]:
+    """Load both networks of each seed."""
+    origin = origin_of(settings, parts)
+    return {
+        seed: {kind: load(_checkpoint(directory, seed, kind), kind, settings, origin) for kind in NETWORKS}
+        for seed in settings.trainer.seeds
+    }
 
 
 def _model(runs: Mapping[str, Run]) -> Web2TextModel:
@@ -133,9 +145,9 @@ def score_pages(pages: Iterable[PreparedPage], answer: Answer) -> BlockScores:
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the model of the median seed as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), Web2TextConfig.read(config)
-    scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
+    scores = read_scores("evaluate", directory / _SCORES, settings)
     parts = split(prepared_pages(directory), settings.data)
-    runs = {seed: _runs(directory, settings, seed) for seed in settings.trainer.seeds}
+    runs = _runs(directory, settings, parts)
     models = {seed: _model(of_seed) for seed, of_seed in runs.items()}
     seed = _held_out(parts.held_out).median(models)
     text = card(published, runs[seed], parts, read_sources(directory), scores)

@@ -158,6 +158,11 @@ class Potentials(nn.Module):
         return self.layers[-1](states).transpose(1, 2)
 
 
+def device_of(network: Potentials) -> torch.device:
+    """Return the device that a network is on."""
+    return next(network.parameters()).device
+
+
 def kernel_weights(network: Potentials) -> int:
     """Count the weights of a network's kernels, biases left out."""
     return sum(layer.weight.numel() for layer in network.layers)
@@ -199,7 +204,7 @@ class Web2TextModel:
 def _logarithms(network: Potentials, rows: Floats) -> Doubles:
     network.eval()
     with torch.inference_mode():
-        logits = network(torch.from_numpy(rows)[None])[0]
+        logits = network(torch.from_numpy(rows)[None].to(device_of(network)))[0]
         found: Doubles = torch.log_softmax(logits, 1).cpu().numpy().astype(np.float64)
     return found
 

@@ -9,10 +9,8 @@ from tests.unit.training.prepared import prepared
 _NEED_IT = [
     *(f"test_{name}.py" for name in ("commands", "learning", "publishing", "word_vectors")),
     *(f"boilernet/test_{name}.py" for name in ("commands", "export", "network", "trainer")),
-    *(
-        f"dehusk/test_{name}.py"
-        for name in ("export", "model", "second_pass", "second_pass_graph", "token_scores", "trainer")
-    ),
+    *(f"dehusk/test_{name}.py" for name in ("export", "model", "token_scores", "trainer")),
+    *(f"dehusk/test_{name}.py" for name in ("first_pass", "second_pass", "second_pass_graph")),
     *(
         f"fine_tuning/test_{name}.py"
         for name in ("commands", "correction", "graph", "labeling_tool", "trials", "validation")

@@ -6,7 +6,8 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.training.__main__ import main
 from dehusk.training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
 from dehusk.training.boilernet.config import BoilerNetConfig
-from dehusk.training.boilernet.trainer import new_run, save
+from dehusk.training.boilernet.labeled_pages import prepare_pages
+from dehusk.training.boilernet.trainer import new_run, origin_of, save
 from dehusk.training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
@@ -30,8 +31,8 @@ def error_of(monkeypatch, *arguments):
         (["signal", "fit"], "signal prepare"),
         (["signal", "evaluate"], "signal prepare"),
         (["train", *BOILERNET], "prepare"),
-        (["evaluate", *BOILERNET], "train"),
-        (["export", "--version", "99", *BOILERNET], "train"),
+        (["evaluate", *BOILERNET], "prepare"),
+        (["export", "--version", "99", *BOILERNET], "prepare"),
     ],
 )
 def test_a_command_names_the_one_to_run_before_it(monkeypatch, tmp_path, arguments, first):
@@ -58,7 +59,9 @@ def test_the_default_model_takes_no_pages_for_validation(monkeypatch, tmp_path):
 @pytest.mark.parametrize("command", [["evaluate"], ["export", "--version", "99"]])
 def test_a_network_of_another_configuration_is_neither_scored_nor_published(monkeypatch, tmp_path, command):
     config = BoilerNetConfig.read(BOILERNET_CONFIG)
-    save(new_run(config, Vocabulary(("p",), ("mill",)), seed=1), tmp_path / "checkpoint-1.pt")
+    assert prepare_pages([], tmp_path, config.data, 1) == []
+    run = new_run(config, Vocabulary(("p",), ("mill",)), seed=1)
+    save(run, origin_of(config, []), tmp_path / "checkpoint-1.pt")
     other = tmp_path / "other.toml"
     other.write_text(BOILERNET_CONFIG.read_text().replace("dropout = 0.5", "dropout = 0.4"))
     error = error_of(monkeypatch, *command, "--directory", tmp_path, "--config", other)

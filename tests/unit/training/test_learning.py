@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -7,6 +7,8 @@ from torch import nn
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.learning import (
     BidirectionalLayer,
+    Origin,
+    checksum,
     learn,
     learning_rate,
     load_state,
@@ -74,15 +76,7 @@ def test_the_randomness_is_the_seeds_and_the_epochs():
     assert len({drawn(1, 2), drawn(1, 3), drawn(2, 2)}) == 3
 
 
-@dataclass(frozen=True)
-class Sizes:
-    hidden: int
-
-
-@dataclass(frozen=True)
-class Config:
-    network: Sizes
-    rate: float
+ORIGIN = Origin({"network": {"hidden": 8}, "rate": 0.1}, 7)
 
 
 def run(rate=0.1):
@@ -93,8 +87,8 @@ def run(rate=0.1):
 def test_a_state_is_kept_for_its_configuration(tmp_path):
     file = tmp_path / "run.pt"
     network, optimizer = run()
-    save_state(file, Config(Sizes(8), 0.1), network, optimizer, epochs=3)
-    state = load_state(file, Config(Sizes(8), 0.1))
+    save_state(file, ORIGIN, network, optimizer, epochs=3)
+    state = load_state(file, ORIGIN)
     assert state["epochs"] == 3
     other, restored = run(0.5)
     restore(state, other, restored)
@@ -103,11 +97,22 @@ def test_a_state_is_kept_for_its_configuration(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["run.pt"]
 
 
-@pytest.mark.parametrize("other", [Config(Sizes(9), 0.1), Config(Sizes(8), 0.2)])
-def test_a_state_of_another_configuration_is_refused(tmp_path, other):
-    save_state(tmp_path / "run.pt", Config(Sizes(8), 0.1), *run())
-    with pytest.raises(ConfigurationError, match=r"run\.pt is of another configuration"):
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (replace(ORIGIN, settings={"network": {"hidden": 9}, "rate": 0.1}), "another configuration"),
+        (replace(ORIGIN, pages=8), "other pages or labels"),
+    ],
+)
+def test_a_state_of_another_origin_is_refused(tmp_path, other, said):
+    save_state(tmp_path / "run.pt", ORIGIN, *run())
+    with pytest.raises(ConfigurationError, match=rf"run\.pt is of {said}"):
         load_state(tmp_path / "run.pt", other)
+
+
+def test_a_checksum_tells_parts_from_the_same_bytes_cut_otherwise():
+    assert checksum([b"ab", b"c"]) == checksum(iter([b"ab", b"c"]))
+    assert len({checksum(parts) for parts in ([b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"abc", b""])}) == 4
 
 
 def test_pages_side_by_side_are_read_as_the_frameworks_bidirectional_lstm_reads_each_alone():

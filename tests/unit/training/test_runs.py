@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.runs import read_sources, read_tables, write_sources
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
+from dehusk.training.runs import read_scores, read_sources, read_tables, write_scores, write_sources
 
 
 def test_the_tables_are_given_on(tmp_path):
@@ -22,6 +25,29 @@ def test_a_file_that_does_not_fit_is_named(tmp_path, content):
     file.write_text(content)
     with pytest.raises(ConfigurationError, match=r"run\.toml is no training configuration: "):
         read_tables(file, make)
+
+
+def test_scores_are_those_of_their_configuration_and_data(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"mill")
+    write_sources([tmp_path / "a.jsonl"], tmp_path)
+    file, config = tmp_path / "scores.json", DehuskConfig.read(DEFAULT_CONFIG)
+    write_scores(file, config, "| F1 |")
+    assert read_scores("cross-validate", file, config) == "| F1 |"
+    other = replace(config, answer=replace(config.answer, offset=0.0))
+    with pytest.raises(ConfigurationError, match=r"run `python -m training cross-validate` again"):
+        read_scores("cross-validate", file, other)
+    (tmp_path / "a.jsonl").write_bytes(b"wheel")
+    write_sources([tmp_path / "a.jsonl"], tmp_path)
+    with pytest.raises(ConfigurationError, match="other data"):
+        read_scores("cross-validate", file, config)
+
+
+@pytest.mark.parametrize("table", ["trainers", "date"])
+def test_a_table_that_is_none_is_named(tmp_path, table):
+    file = tmp_path / "run.toml"
+    file.write_text(f"{DEFAULT_CONFIG.read_text()}\n[{table}]\n")
+    with pytest.raises(ConfigurationError, match=f"run.toml is no training configuration: .* table {table}"):
+        DehuskConfig.read(file)
 
 
 def test_each_file_is_named_with_the_digest_of_what_it_holds(tmp_path):

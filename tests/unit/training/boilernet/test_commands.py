@@ -12,7 +12,7 @@ from dehusk.training.boilernet.commands import card, cross_validate, evaluate, e
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.evaluation import score_blocks
 from dehusk.training.boilernet.labeled_pages import held_out_pages, label, labeled_page, prepared_pages
-from dehusk.training.boilernet.trainer import Best, load_trained, network_answer, new_run
+from dehusk.training.boilernet.trainer import Best, load_trained, network_answer, new_run, origin_of
 from dehusk.training.boilernet.vocabulary import Vocabulary
 from dehusk.training.pages.gold import GoldPage, LabeledBlock, PageOfBlocks
 from dehusk.training.runs import Preparation
@@ -63,7 +63,8 @@ def test_of_several_seeds_the_median_is_published_and_all_are_told(tmp_path, con
     told = capsys.readouterr().out
     export(directory, config, ModelVersion("small", "1"), tmp_path / "models")
     settings, validation = BoilerNetConfig.read(config), held_out_pages(prepared_pages(directory), None)
-    runs = [load_trained(directory / f"checkpoint-{seed}.pt", settings) for seed in (1, 2, 3)]
+    origin = origin_of(settings, prepared_pages(directory))
+    runs = [load_trained(directory / f"checkpoint-{seed}.pt", settings, origin) for seed in (1, 2, 3)]
     scores = [mean_f1(score_blocks(validation, network_answer(run))) for run in runs]
     median = sorted(range(3), key=lambda place: scores[place])[1]
     published = labeler_answer(OnnxLabeler("small", repository=tmp_path / "models"))

@@ -23,15 +23,19 @@ from dehusk.training.boilernet.trainer import (
     load_trained,
     network_answer,
     new_run,
+    origin_of,
     parts,
     save,
     train_boilernet,
 )
 from dehusk.training.boilernet.vocabulary import Vocabulary, most_frequent
+from dehusk.training.learning import Origin
 from dehusk.training.pages.gold import GoldPage
 from dehusk.training.scores import mean_f1
 
 pytestmark = pytest.mark.training
+
+ORIGIN = Origin({}, 1)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +105,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(config, pages, tmp_path,
         patch.setattr(trainer, "parts", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train_boilernet(pages, config, 1, tmp_path / "resumed.pt")
-    assert load(tmp_path / "resumed.pt", config).epochs == 3
+    assert load(tmp_path / "resumed.pt", config, origin_of(config, pages)).epochs == 3
     resumed = weights(train_boilernet(pages, config, 1, tmp_path / "resumed.pt"))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
 
@@ -122,7 +126,7 @@ def test_the_epoch_that_scores_best_is_kept_the_first_of_equals(config, pages, t
     assert len(seen) == 3
     best = scores.index(max(scores))
     assert (run.best.epochs, run.best.score) == (best + 1, max(scores))
-    kept = weights(load_trained(tmp_path / "checkpoint.pt", choosing))
+    kept = weights(load_trained(tmp_path / "checkpoint.pt", choosing, origin_of(choosing, pages)))
     assert all(torch.equal(seen[best][name], kept[name]) for name in kept)
 
 
@@ -139,7 +143,7 @@ def test_epochs_are_compared_by_the_held_out_blocks_also_when_resumed(config, pa
     run = train_boilernet(pages, choosing, 1, tmp_path / "checkpoint.pt")
     scores = score_blocks(
         held_out_pages(pages, config.data),
-        network_answer(load_trained(tmp_path / "checkpoint.pt", choosing)),
+        network_answer(load_trained(tmp_path / "checkpoint.pt", choosing, origin_of(choosing, pages))),
     )
     assert run.best.score == pytest.approx(mean_f1(scores))
     assert train_boilernet(pages, choosing, 1, tmp_path / "checkpoint.pt").best.score == run.best.score
@@ -179,11 +183,14 @@ def test_the_learning_rate_falls_or_stays(config, pages, tmp_path, decay, last):
     assert [group["lr"] for group in run.optimizer.param_groups] == [last]
 
 
-def test_a_checkpoint_of_another_configuration_is_not_gone_on_with(config, pages, tmp_path):
+def test_a_checkpoint_of_another_configuration_or_of_other_pages_is_not_gone_on_with(config, pages, tmp_path):
     short = replace(config, trainer=replace(config.trainer, epochs=1))
     train_boilernet(pages, short, 1, tmp_path / "checkpoint.pt")
     with pytest.raises(ConfigurationError, match="another configuration"):
         train_boilernet(pages, config, 1, tmp_path / "checkpoint.pt")
+    others = [replace(pages[0], validation=True), *pages[1:]]
+    with pytest.raises(ConfigurationError, match="other pages"):
+        train_boilernet(others, short, 1, tmp_path / "checkpoint.pt")
 
 
 def test_a_run_survives_being_saved(tmp_path):
@@ -191,8 +198,8 @@ def test_a_run_survives_being_saved(tmp_path):
     config = replace(config, trainer=replace(config.trainer, adam_epsilon=1e-6))
     vocabulary = Vocabulary(("p",), ("mill",), ignored=("!",), separate_unknown=False)
     run = replace(new_run(config, vocabulary, seed=1), epochs=3, seconds=7.5)
-    save(run, tmp_path / "checkpoint.pt")
-    back = load(tmp_path / "checkpoint.pt", config)
+    save(run, ORIGIN, tmp_path / "checkpoint.pt")
+    back = load(tmp_path / "checkpoint.pt", config, ORIGIN)
     assert (back.config, back.seed, back.vocabulary) == (run.config, 1, run.vocabulary)
     assert (back.epochs, back.seconds) == (3, 7.5)
     assert [group["eps"] for group in back.optimizer.param_groups] == [1e-6]
@@ -203,19 +210,21 @@ def test_a_run_survives_being_saved(tmp_path):
 
 def test_a_run_gives_the_network_of_its_best_epoch(tmp_path):
     run = new_run(BoilerNetConfig.read(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)), seed=1)
-    save(run, tmp_path / "checkpoint.pt")
-    assert torch.equal(load_trained(tmp_path / "checkpoint.pt", run.config).network.bias, run.network.bias)
+    save(run, ORIGIN, tmp_path / "checkpoint.pt")
+    assert torch.equal(
+        load_trained(tmp_path / "checkpoint.pt", run.config, ORIGIN).network.bias, run.network.bias
+    )
     weights = {name: value + 1 for name, value in run.network.state_dict().items()}
-    save(replace(run, best=Best(2, 0.75, weights)), tmp_path / "checkpoint.pt")
-    assert torch.equal(load(tmp_path / "checkpoint.pt", run.config).network.bias, run.network.bias)
-    trained = load_trained(tmp_path / "checkpoint.pt", run.config)
+    save(replace(run, best=Best(2, 0.75, weights)), ORIGIN, tmp_path / "checkpoint.pt")
+    assert torch.equal(load(tmp_path / "checkpoint.pt", run.config, ORIGIN).network.bias, run.network.bias)
+    trained = load_trained(tmp_path / "checkpoint.pt", run.config, ORIGIN)
     assert (trained.best.epochs, trained.best.score) == (2, 0.75)
     assert torch.equal(trained.network.bias, run.network.bias + 1)
 
 
 def test_a_missing_checkpoint_says_what_to_run(tmp_path):
     with pytest.raises(ConfigurationError, match="python -m training train"):
-        load(tmp_path / "checkpoint.pt", BoilerNetConfig.read(DEFAULT_CONFIG))
+        load(tmp_path / "checkpoint.pt", BoilerNetConfig.read(DEFAULT_CONFIG), ORIGIN)
 
 
 HTML = "<p>the mill<p>a wheel"

@@ -1,6 +1,5 @@
 import lzma
 from datetime import UTC, datetime
-from pathlib import Path
 
 import orjson
 import pytest
@@ -9,7 +8,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.training.comparison.questions import Sampling, collection_of, select_pages
+from dehusk.training.comparison.questions import Sampling, select_pages
 
 HTML = "<nav>Home</nav><p>The mill turns.<p>It grinds."
 
@@ -32,19 +31,6 @@ def labeled(folder, *labels, html=HTML, name="1"):
         digests = html_hash(html.encode()), blocks_hash(texts)
         file.save(PageLabels(name, f"http://{name}/", *digests, labels, now))
     return path
-
-
-@pytest.mark.parametrize(
-    ("name", "collection"),
-    [
-        ("cleaneval-train.jsonl.xz", "cleaneval"),
-        ("cleaneval-val.jsonl.xz", "cleaneval"),
-        ("my-pages.jsonl", "my-pages"),
-        ("test.jsonl.xz", "test"),
-    ],
-)
-def test_a_collection_has_the_name_of_its_files_without_their_part(name, collection):
-    assert collection_of(Path("data") / name) == collection
 
 
 def test_pages_without_gold_are_counted_and_left_out(tmp_path):

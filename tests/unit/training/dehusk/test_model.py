@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.model import Training, cross_validated
 
@@ -33,6 +34,14 @@ def test_every_page_is_scored_once_and_dropped_pages_only_by_the_published_gold(
     assert scores.scripts == {"Same": {"1": scores.repaired["1"]}}
     assert sum(scores.repaired.values()) / len(scores.repaired) > 0.8
     assert len(told) == 12
+
+
+def test_pages_of_too_few_sites_or_of_one_collection_are_refused(pages):
+    training = Training(short_config(epochs=1), 1)
+    with pytest.raises(ConfigurationError, match="in 1 of 3 parts"):
+        training.model(training.examples([replace(page, site="mill.example") for page in pages]))
+    with pytest.raises(ConfigurationError, match="of one collection"):
+        cross_validated(pages, training, "collection")
 
 
 def test_a_collection_is_scored_by_a_whole_model_of_the_others(pages, tmp_path):

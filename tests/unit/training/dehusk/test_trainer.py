@@ -21,7 +21,7 @@ def config():
     trainer = replace(
         config.trainer,
         epochs=4,
-        folds=2,
+        folds=3,
         batch_pages=4,
         warmup_steps=2,
         least_sites=2,
@@ -81,6 +81,11 @@ def test_a_run_of_another_configuration_or_of_other_pages_is_not_gone_on_with(pa
         trained(pages[:8], config, checkpoint=tmp_path / "run.pt")
     with pytest.raises(ConfigurationError, match="other pages"):
         trained(pages[:9], short, checkpoint=tmp_path / "run.pt")
+    uncommented = replace(pages[0], comment=np.zeros_like(pages[0].comment))
+    with pytest.raises(ConfigurationError, match="other pages or labels"):
+        trained([uncommented, *pages[1:8]], short, checkpoint=tmp_path / "run.pt")
+    other_answer = replace(short, answer=replace(short.answer, offset=0.0))
+    trained(pages[:8], other_answer, checkpoint=tmp_path / "run.pt")
 
 
 @pytest.mark.parametrize("group", dict.fromkeys(INPUT_GROUPS))

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from dehusk.schemas.pages import PAGE_KINDS
-from dehusk.training.pages.evaluation import ToldKind, groups, kind_table, page_score, table, told_kinds
+from dehusk.training.pages.evaluation import (
+    ToldKind,
+    gold_table,
+    groups,
+    kind_table,
+    page_score,
+    table,
+    told_kinds,
+)
 
 
 def test_a_page_is_scored_by_the_words_of_what_is_selected(pages):
@@ -30,11 +38,26 @@ def test_pages_are_grouped_by_collection_and_kind(pages):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "cell"), [([{"a": 0.5, "b": 1.0}], "0.750"), ([{"a": 0.5}, {"a": 0.7}], "0.600 ± 0.141")]
+    ("seeds", "cell"),
+    [([{"a": 0.5, "b": 1.0}], "0.750"), ([{"a": 0.5, "b": 0.5}, {"a": 0.6, "b": 0.8}], "0.600 ± 0.141")],
 )
 def test_a_table_has_means_and_their_spread_over_seeds(seeds, cell):
     lines = table({"all": ["a", "b"]}, {"F1": seeds}).splitlines()
     assert lines == ["| pages | number | F1 |", "|---|--:|--:|", f"| all | 2 | {cell} |"]
+
+
+def test_pages_that_are_not_scored_are_not_counted_and_leave_cells_empty(pages):
+    columns = {"F1": [{"a": 0.5}], "repaired": [{}]}
+    lines = table({"all": ["a", "b"], "none": ["b"]}, columns).splitlines()
+    assert lines[2:] == ["| all | 1 | 0.500 |  |"]
+
+
+def test_a_dropped_page_has_no_repaired_gold_to_be_scored_by(pages):
+    dropped = replace(pages[1], repaired=True, reliable=False)
+    keeps_all = gold_table([pages[0], dropped], lambda page: np.ones((2, len(page)), np.float32))
+    whole, *_ = (row for row in keeps_all.splitlines() if row.startswith("| all pages"))
+    alone = gold_table([pages[0]], lambda page: np.ones((2, len(page)), np.float32))
+    assert whole.split("|")[4] == next(row for row in alone.splitlines() if "all pages" in row).split("|")[4]
 
 
 def test_pages_of_no_known_kind_are_in_their_collections(pages):

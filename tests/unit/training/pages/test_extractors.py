@@ -88,4 +88,4 @@ def test_pages_without_gold_text_are_taught(tmp_path):
     kept = np.array(texts)[first.content("7", texts)].tolist()
     assert len([text for text in kept if "grinds" in text]) == 9
     assert "Home" not in kept
-    assert last == ("9", DROPPED)
+    assert last == ("pages/9", DROPPED)

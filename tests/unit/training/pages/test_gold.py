@@ -1,3 +1,4 @@
+import codecs
 import lzma
 
 import orjson
@@ -8,7 +9,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.pages.gold import Block, GoldPage, read_gold, segmented
+from dehusk.training.pages.gold import Block, GoldPage, collection_of, read_gold, segmented
 
 
 def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
@@ -53,6 +54,26 @@ def test_the_kind_of_a_page_is_its_type_or_that_of_its_site(tmp_path, fields, ki
     (page,) = read_gold([file])
     assert page.page_kind == kind
     assert page.page_type == fields.get("page_type", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "collection"),
+    [
+        ("cleaneval-train.jsonl.xz", "cleaneval"),
+        ("cleaneval-val.jsonl.xz", "cleaneval"),
+        ("my-pages.jsonl", "my-pages"),
+        ("test.jsonl.xz", "test"),
+    ],
+)
+def test_a_collection_has_the_name_of_its_files_without_their_part(name, collection):
+    assert collection_of(name) == collection
+
+
+def test_blank_lines_and_a_byte_order_mark_are_no_pages(tmp_path):
+    file = tmp_path / "pages.jsonl"
+    line = orjson.dumps({"id": 7, "blocks": [{"path": ["p"], "text": "x", "label": 1}]})
+    file.write_bytes(codecs.BOM_UTF8 + line + b"\n\n" + line + b"\n \n")
+    assert [page.id for page in read_gold([file])] == ["7", "7"]
 
 
 def test_pages_of_blocks_are_rebuilt(tmp_path):

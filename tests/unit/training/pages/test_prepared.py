@@ -46,11 +46,11 @@ def prepared(tmp_path, monkeypatch):
     ]
     with lzma.open(tmp_path / "data.jsonl.xz", "wb") as lines:
         lines.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
-    repaired = {"repaired": Labels(60, ((4, 53),)), "dropped": DROPPED}
+    repaired = {"data/repaired": Labels(60, ((4, 53),)), "data/dropped": DROPPED}
     labels = {REPAIRED: repaired, TAUGHT: {}}
     monkeypatch.setattr(module, "read_labels", labels.__getitem__)
     assert label([tmp_path / "data.jsonl.xz"], tmp_path / "run") == []
-    return {page.id: page for page in prepared_pages(tmp_path / "run")}
+    return {page.id.removeprefix("data/"): page for page in prepared_pages(tmp_path / "run")}
 
 
 def test_pages_are_labeled_by_their_gold_or_by_hand(prepared):
@@ -87,7 +87,7 @@ async def test_the_default_model_labels_what_was_prepared(prepared):
 def test_pages_without_gold_text_are_labeled_by_their_teachers(tmp_path, monkeypatch):
     texts = ["Home", "The mill", "It grinds slowly but it grinds fine, day and night.", "Imprint"]
     taught = Labels.of(texts, np.array([False, True, True, False]), np.array([False, True, False, False]))
-    monkeypatch.setattr(module, "read_labels", {REPAIRED: {}, TAUGHT: {"taught": taught}}.__getitem__)
+    monkeypatch.setattr(module, "read_labels", {REPAIRED: {}, TAUGHT: {"older/taught": taught}}.__getitem__)
     row = {"url": None, "html": HTML, "expected_text": None}
     with lzma.open(tmp_path / "older.jsonl.xz", "wb") as lines:
         lines.write(b"\n".join(orjson.dumps(row | {"id": name}) for name in ("taught", "unknown")))
@@ -122,10 +122,10 @@ def test_a_page_under_comments_is_there_shortened_and_with_comments_of_another_n
     assert label([tmp_path / "data.jsonl.xz"], tmp_path / "run") == []
     blog, short, other, forum = prepared_pages(tmp_path / "run")
     assert [each.id for each in (blog, short, other, forum)] == [
-        "blog",
-        "blog shortened",
-        "blog renamed",
-        "forum",
+        "data/blog",
+        "data/blog shortened",
+        "data/blog renamed",
+        "data/forum",
     ]
     assert [each.altered for each in (blog, short, other, forum)] == ["", "shortened", "renamed", ""]
     assert (short.reliable, short.has_gold) == (True, True)
@@ -142,6 +142,7 @@ def test_labels_by_hand_are_taken_before_all_others(tmp_path, monkeypatch):
         {"id": "with gold", "url": "https://a.example/", "html": HTML, "main_content": GOLD},
         {"id": "without", "url": "https://b.example/", "html": HTML},
         {"id": "unlabeled", "url": "https://c.example/", "html": HTML},
+        {"id": "without", "url": "https://d.example/", "html": f"{HTML}<p>Other"},
     ]
     data, labels = tmp_path / "data.jsonl", tmp_path / "labels.jsonl"
     data.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
@@ -157,15 +158,17 @@ def test_labels_by_hand_are_taken_before_all_others(tmp_path, monkeypatch):
     with open_labels_file(labels) as file:
         file.save(for_one)
         file.save(replace(for_one, id="with gold"))
-    monkeypatch.setattr(module, "read_labels", {REPAIRED: {"with gold": DROPPED}, TAUGHT: {}}.__getitem__)
+    monkeypatch.setattr(
+        module, "read_labels", {REPAIRED: {"data/with gold": DROPPED}, TAUGHT: {}}.__getitem__
+    )
     assert label([data], tmp_path / "run", labels) == []
-    prepared = {page.id: page for page in prepared_pages(tmp_path / "run")}
+    prepared = list(prepared_pages(tmp_path / "run"))
     given = [True, False, False, True]
-    assert [page.content.tolist() for page in prepared.values()] == [given, given, [False] * 4]
-    assert [page.reliable for page in prepared.values()] == [True, True, False]
-    assert [page.has_gold for page in prepared.values()] == [True, True, False]
-    assert list(prepared["without"].best_gold) == ["home", "imprint"] == list(prepared["with gold"].best_gold)
-    assert list(prepared["with gold"].gold)[:2] == ["the", "mill"]
+    assert [page.content.tolist() for page in prepared] == [given, given, [False] * 4, [False] * 5]
+    assert [page.reliable for page in prepared] == [True, True, False, False]
+    assert [page.has_gold for page in prepared] == [True, True, False, False]
+    assert [list(page.best_gold) for page in prepared[:2]] == [["home", "imprint"]] * 2
+    assert list(prepared[0].gold)[:2] == ["the", "mill"]
 
 
 def test_labels_that_do_not_fit_leave_what_was_prepared_before(tmp_path):
