@@ -61,7 +61,7 @@ def weights_now(network: nn.Module) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a network is made from: the settings and pages that change it."""
+    """Settings and pages that a network is made from."""
 
     settings: Mapping[str, Any]
     pages: int

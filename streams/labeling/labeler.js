@@ -20,7 +20,7 @@ const work = { number: -1, page: null, labels: [], suggestions: null, current: 0
 const view = { rows: [], spans: [], blockOf: new WeakMap(), unseen: 0, painted: [], touched: new Set(), whole: -1 };
 const histories = new Map();
 const revisions = new Map();
-const saves = { waiting: new Map(), busy: false, timer: 0, stale: -1 };
+const saves = { waiting: new Map(), busy: false, timer: 0, stale: -1, conflict: "" };
 
 const stateOf = (number) => overview.pages[number].state;
 
@@ -64,6 +64,7 @@ async function save() {
   const number = [...saves.waiting.keys()].find((each) => each !== saves.stale);
   if (saves.busy || number === undefined) return;
   saves.busy = true;
+  let goesOn = true;
   const wanted = saves.waiting.get(number);
   try {
     const saved = await ask(`pages/${number}/labels`, { ...wanted, revision: revisions.get(number) });
@@ -73,31 +74,39 @@ async function save() {
     setState(number, saved.state);
     if (!saves.waiting.size) saySaved(`saved ${new Date(saved.saved_at).toLocaleTimeString("en-GB")}`);
   } catch (error) {
-    notSaved(number, error);
+    goesOn = notSaved(number, error);
   } finally {
     saves.busy = false;
   }
-  if (saves.waiting.size && !at("saved").classList.contains("unsaved")) save();
+  if (goesOn) save();
 }
 
+/* Say that a page is not saved; return whether the next one can be saved at once. */
 function notSaved(number, error) {
-  saySaved(`NOT SAVED (page ${number + 1}): ${error.message}`, true);
+  const said = `NOT SAVED (page ${number + 1}): ${error.message}`;
   if (error.status === 409) {
     saves.stale = number;
-    at("theirs").hidden = at("mine").hidden = false;
-  } else if (error.status === 400 || error.status === 422) {
+    saves.conflict = said;
+  }
+  saySaved(said, true);
+  if (error.status === 409) return true;
+  if (error.status === 400 || error.status === 422) {
     saves.waiting.delete(number); // it would be refused each time, and hold up other pages
     saves.timer = setTimeout(save, SAVE_AFTER);
   } else {
     at("again").hidden = false;
     saves.timer = setTimeout(save, RETRY_AFTER);
   }
+  return false;
 }
 
+/* What is said of other pages does not hide a conflict, which stands until it is settled. */
 function saySaved(text, isTrouble) {
-  at("saved").textContent = text;
-  at("saved").classList.toggle("unsaved", Boolean(isTrouble));
-  for (const id of ["again", "theirs", "mine"]) at(id).hidden = true;
+  const conflicts = saves.stale >= 0;
+  at("saved").textContent = conflicts && !isTrouble ? saves.conflict : text;
+  at("saved").classList.toggle("unsaved", conflicts || Boolean(isTrouble));
+  at("again").hidden = true;
+  at("theirs").hidden = at("mine").hidden = !conflicts;
 }
 
 async function settle(keepsMine) {
@@ -119,7 +128,6 @@ async function settle(keepsMine) {
     }
   } catch (error) {
     saySaved(`NOT SAVED (page ${number + 1}): ${error.message}`, true);
-    at("theirs").hidden = at("mine").hidden = false;
   }
 }
 

@@ -427,6 +427,28 @@ async def test_another_window_is_not_overwritten_unasked(
     tool.messages.clear()  # Chromium tells of an answer with the status 409
 
 
+async def test_a_conflict_stands_until_it_is_settled_whatever_is_marked_meanwhile(
+    browser: Browser, tool: Visit, labels: Path
+) -> None:
+    page, other = tool.page, await tool.page.context.new_page()
+    await other.goto(f"{tool.address}#1")
+    await other.locator("#block-6").click()
+    await saved(other, labels)
+    await page.locator("#block-0").click()
+    await expect(page.locator("#saved")).to_contain_text("NOT SAVED (page 1)")
+    await page.locator("#block-1").click()
+    await page.locator("#next").click()
+    await page.locator("#block-2").click()
+    while len(read_labels_file(labels)) < 2:
+        await asyncio.sleep(0.05)
+    await expect(page.locator("#saved")).to_contain_text("NOT SAVED (page 1)")
+    await page.locator("#mine").click()
+    await expect(page.locator("#saved")).to_have_text(SAVED)
+    kept = {name: each.labels for name, each in read_labels_file(labels).items()}
+    assert kept == {"1": (1, 1, *[None] * 5), "2": (None, None, 1, *[None] * 4)}
+    tool.messages.clear()  # Chromium tells of an answer with the status 409
+
+
 async def test_pages_of_ten_thousand_blocks_and_of_deep_nesting_are_labeled(
     visiting: Visiting, labels: Path
 ) -> None:
