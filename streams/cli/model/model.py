@@ -47,7 +47,7 @@ def list_command(*, sources: Sources, as_json: bool) -> None:
     epilog="""\b
 Examples:
   dehusk model show dehusk
-  dehusk model show dehusk/10 --json | jq .statistics
+  dehusk model show dehusk/11 --json | jq .statistics
   dehusk model show dehusk/11 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL[/VERSION]")
@@ -78,7 +78,7 @@ def show_command(*, name: str, sources: Sources, group: str, trials: int, as_jso
     epilog="""\b
 Examples:
   dehusk model verify run/8
-  dehusk model verify dehusk/10 --triton triton:8001
+  dehusk model verify dehusk/11 --triton triton:8001
   dehusk model verify run/8 --labeler onnx --json || echo "status $?\"""",
 )
 @click.argument("what", metavar="DIR|FILE|MODEL/VERSION")
