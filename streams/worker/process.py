@@ -121,21 +121,30 @@ async def stop_with_kafka(
 
 @asynccontextmanager
 async def running(*loops: Loop) -> AsyncIterator[None]:
-    """Run loops in the background, and cancel them at the end; an error of one ends the process."""
+    """Run loops in the background, and cancel them at the end.
+
+    An error of one ends the process, and so does a cancellation that comes from elsewhere, such as that of a
+    request whose channel somebody closed.
+    """
     tasks = [asyncio.create_task(loop()) for loop in loops]
+    is_ending = False
+
+    def fail_if_broken(task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            if error := task.exception():
+                fail(error)
+        elif not is_ending:
+            fail(RuntimeError(f"{task.get_coro()} was cancelled"))
+
     for task in tasks:
-        task.add_done_callback(_fail_on_error)
+        task.add_done_callback(fail_if_broken)
     try:
         yield
     finally:
+        is_ending = True
         with suppress(TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
                 await cancel(tasks)
-
-
-def _fail_on_error(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()):
-        fail(error)
 
 
 class Watchdog:

@@ -306,18 +306,6 @@ async def follow_bounds(app: FaustApp, first_seconds: float = _FIRST_BOUNDS_SECO
                 await app.consumer.find_bounds()
 
 
-async def commit_acknowledged(app: FaustApp) -> None:
-    """Commit acknowledged offsets until cancelled.
-
-    Faust's own commits stop at the next gap between offsets, and each transaction of a producer leaves one.
-    """
-    while True:
-        await asyncio.sleep(_COMMIT_SECONDS)
-        with suppress(ConsumerNotStarted):
-            while await app.consumer.commit(None):
-                pass
-
-
 async def stay_in_group(app: FaustApp) -> None:
     """Join the group again after each error that keeps the worker out of it, until cancelled."""
     while True:

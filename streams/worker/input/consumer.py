@@ -139,8 +139,10 @@ class Consumer(driver.Consumer):
         )
         self.transport.hooks.on_removed(beginning - position)
         read = self._read_offset[partition]
-        self._removed[partition] = (position if read is None else min(position, read + 1), beginning)
-        self._read_offset[partition] = beginning - 1  # else Faust would list all offsets between
+        after = position if read is None else min(position, read + 1)
+        before, until = self._removed.get(partition, (after, after))
+        self._removed[partition] = (before if until == after else after, beginning)
+        self._read_offset[partition] = beginning - 1
         await self._seek(partition, beginning)
 
     async def _restart(self, partition: TP, position: int, beginning: int) -> None:
@@ -186,6 +188,18 @@ class Consumer(driver.Consumer):
         self._give_up_lost()
         await super().on_partitions_revoked(revoked)
 
+    def _new_offset(self, tp: TP) -> int | None:
+        """Return the offset after the last acknowledged message, as those of a partition are so in order.
+
+        Faust would list each offset below it that no message has: of a compacted topic, millions.
+        """
+        acknowledged = self._acked.pop(tp, None)
+        self._acked_index.pop(tp, None)
+        return max(acknowledged) + 1 if acknowledged else None
+
+    async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
+        """Do nothing where Faust would note offsets that no message has."""
+
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
         """Commit the acknowledged offsets, and then the removed ones after them."""
         did_commit: bool = await super().force_commit(topics, start_new_transaction)
@@ -226,7 +240,7 @@ class Consumer(driver.Consumer):
         for message in [each for each in self.unacked if each.tp == partition]:
             message.acked = True
             self.unacked.discard(message)
-        for known in (self._gap, self._acked, self._acked_index, self._read_offset, self._committed_offset):
+        for known in (self._acked, self._acked_index, self._read_offset, self._committed_offset):
             known.pop(partition, None)
         self._removed.pop(partition, None)
 

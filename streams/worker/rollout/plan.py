@@ -155,7 +155,8 @@ class Plans:
 
     async def check(self) -> None:
         """Check that the trusted or else the serving labeler answers; raises one of UNAVAILABLE."""
-        await (self.current.trusted or self.current.serving).labeler.check()
+        async with self.held() as plan:  # a version that is closed meanwhile would cancel its request
+            await (plan.trusted or plan.serving).labeler.check()
 
     async def close(self) -> None:
         """Release the current plan."""

@@ -116,3 +116,27 @@ def test_a_signal_ends_a_worker_that_still_starts(number: signal.Signals) -> Non
     program.send_signal(number)
     output, _ = program.communicate(timeout=30)
     assert (output, program.returncode) == ("closed\n", 0)
+
+
+CANCELLED = """
+import asyncio
+from dehusk.streams.worker.process import running
+
+async def lost():
+    raise asyncio.CancelledError
+
+async def main():
+    async with running(lost):
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def test_a_loop_that_is_cancelled_from_elsewhere_ends_the_process() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", CANCELLED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 70
+    assert "ending a worker that met a bug" in ended.stderr
+    assert "lost" in ended.stderr

@@ -68,6 +68,11 @@ class Kafka:
         self.positions.update({each: self.beginnings[each] for each in partitions})
 
 
+def committed(kafka: Kafka) -> list[int]:
+    """Return the offsets that were committed, in order."""
+    return [offset.offset for each in kafka.committed for offset in each.values()]
+
+
 @pytest.fixture
 def removed() -> list[int]:
     """Return the removals that the app was told of."""
@@ -165,22 +170,54 @@ async def test_messages_that_were_removed_unread_are_counted_and_committed(
     assert kafka.committed == [{partition: OffsetAndMetadata(140, "")}]
 
 
-async def test_what_is_read_behind_removed_messages_is_committed_without_a_list_of_these(
+async def test_what_is_read_behind_removed_messages_is_committed_after_what_was_before_them(
     fetch, consumer: Consumer, kafka: Kafka
 ) -> None:
     partition = TopicPartition("raw", 0)
     kafka.beginnings[partition] = kafka.ends[partition] = 10**9
     consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 98, 98
     await fetch(OffsetOutOfRangeError({partition: 100}))  # a transaction ended at 99
-    behind = message(10**9)
-    consumer.ack(behind)
     await consumer.commit()
     assert not kafka.committed, "there is one in flight before them"
     consumer.ack(message(98))
-    for _ in range(2):
+    await consumer.commit()
+    consumer.ack(message(10**9))
+    await consumer.commit()
+    assert committed(kafka) == [99, 10**9, 10**9 + 1]
+
+
+@pytest.mark.parametrize("read_between", [True, False])
+async def test_messages_that_are_removed_twice_before_anything_is_committed_hold_nothing_up(
+    fetch, consumer: Consumer, kafka: Kafka, *, read_between: bool
+) -> None:
+    partition = TopicPartition("raw", 0)
+    consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 90, 99
+    kafka.beginnings[partition] = 140
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    if read_between:
+        kafka.positions[partition], consumer._read_offset[FIRST] = 150, 149
+    position, kafka.beginnings[partition] = kafka.positions[partition], 200
+    await fetch(OffsetOutOfRangeError({partition: position}))
+    await consumer.commit()
+    assert not kafka.committed, "there are some in flight before them"
+    for offset in (*range(90, 100), *(range(140, 150) if read_between else ())):
+        consumer.ack(message(offset))
+    await consumer.commit()
+    assert committed(kafka)[-1] == 200
+    consumer.ack(message(200))
+    await consumer.commit()
+    assert committed(kafka)[-1] == 201
+    assert not consumer._acked_index
+
+
+async def test_offsets_that_no_message_has_are_committed_without_a_list_of_them(
+    consumer: Consumer, kafka: Kafka
+) -> None:
+    for offset in (3, 10**9):
+        await consumer._add_gap(FIRST, offset - 2, offset)
+        consumer.ack(message(offset))
         await consumer.commit()
-    assert [offset.offset for each in kafka.committed for offset in each.values()] == [99, 10**9, 10**9 + 1]
-    assert not consumer._gap[FIRST]
+    assert committed(kafka) == [4, 10**9 + 1]
 
 
 async def test_all_partitions_are_looked_after_at_once(
@@ -212,7 +249,7 @@ async def test_what_was_read_of_a_topic_that_was_made_again_is_not_committed_any
     consumer.track_message(new)
     consumer.ack(new)
     await consumer.commit()
-    assert [offset.offset for each in kafka.committed for offset in each.values()] == [0, 1]
+    assert committed(kafka) == [0, 1]
 
 
 async def test_a_topic_that_was_made_again_is_not_read_while_the_offset_of_the_old_one_stands(
