@@ -95,7 +95,7 @@ def read_audit_record(message: Message) -> AuditRecord | None:
     """Return the audit record that a message is, or None if it is none."""
     try:
         return msgspec.json.decode(message.value or b"", type=AuditRecord)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -83,8 +83,13 @@ def position_of(written: RecordMetadata) -> Origin:
 class Sender(Protocol):
     """Interface of what sends records to Kafka."""
 
-    async def send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
-        """Send records in order; return the position of each, None for one that is too large."""
+    async def send(
+        self, topic: str, records: Sequence[Record], names: Sequence[str] = ()
+    ) -> list[Origin | None]:
+        """Send records in order; return the position of each, None for one that is too large.
+
+        Records that differ from attempt to attempt have names, by which they are known again.
+        """
         ...
 
     async def retry_after(self, error: DehuskError, attempt: int) -> None:
@@ -163,7 +168,7 @@ class ResultWriter:
 
 async def _write_extra(topic: str, records: Sequence[Record], names: Sequence[str], sender: Sender) -> None:
     """Send records that nobody has to have; log the names of those that are too large."""
-    positions = await sender.send(topic, records)
+    positions = await sender.send(topic, records, names)
     for name, position in zip(names, positions, strict=True):
         if position is None:
             _log.error("topic %s refuses the %s for its size: raise its max.message.bytes", topic, name)
@@ -207,7 +212,12 @@ class Delivery:
         self.failure = error
         await back_off(attempt)
 
-    async def send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
+    async def send(
+        self,
+        topic: str,
+        records: Sequence[Record],
+        names: Sequence[str] = (),  # noqa: ARG002 of all senders
+    ) -> list[Origin | None]:
         """Send records until the brokers accepted each; return their positions, None for a refused size."""
         accepted: list[Origin | None] = []
         attempt = 0

@@ -32,6 +32,8 @@ from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.steps.delivery import ResultWriter, position_of
 
 _log = logging.getLogger(__name__)
+_Names = set[tuple[str, str | Record]]
+"""Topics, each with a record or the name of one."""
 CreateProducer = Callable[[str], AIOKafkaProducer]
 """Creates a producer, not yet started, with a `transactional.id`."""
 FetchCommitted = Callable[[TopicPartition], Awaitable[int]]
@@ -110,7 +112,7 @@ class TransactionalDelivery:
             self._release(partition)
 
     async def _deliver(self, partition: TopicPartition, batch: Sequence[CleanedMessage]) -> None:
-        refused: set[tuple[str, Record]] = set()
+        refused: _Names = set()
         attempt = 0
         while True:
             try:
@@ -160,7 +162,7 @@ class TransactionalDelivery:
         partition: TopicPartition,
         producer: AIOKafkaProducer,
         batch: Sequence[CleanedMessage],
-        refused: set[tuple[str, Record]],
+        refused: _Names,
     ) -> None:
         try:
             async with asyncio.timeout(COMMIT_SECONDS):
@@ -176,7 +178,7 @@ class TransactionalDelivery:
         partition: TopicPartition,
         producer: AIOKafkaProducer,
         batch: Sequence[CleanedMessage],
-        refused: set[tuple[str, Record]],
+        refused: _Names,
     ) -> None:
         end = batch[-1].message.offset + 1
         self._require_owned(partition, producer)
@@ -262,27 +264,30 @@ def _futures_of_errors(producer: AIOKafkaProducer) -> Iterator[asyncio.Future[ob
 class _Transaction:
     """Sender of records in the open transaction of a producer."""
 
-    def __init__(self, producer: AIOKafkaProducer, refused: set[tuple[str, Record]]) -> None:
+    def __init__(self, producer: AIOKafkaProducer, refused: _Names) -> None:
         self._producer = producer
         self._refused = refused
 
-    async def send(self, topic: str, records: Sequence[Record]) -> list[Origin | None]:
+    async def send(
+        self, topic: str, records: Sequence[Record], names: Sequence[str] = ()
+    ) -> list[Origin | None]:
         """Send records; return the position of each, None for those that are known to be too large.
+
+        An audit record has other offsets in each transaction, so it is known by its name.
 
         Raises:
             _Refused: some are too large, which is known from now on.
             KafkaError: the transaction cannot be committed.
         """
+        known = [(topic, each) for each in (names or records)]
         sent = [
-            (record, await enqueue(self._producer, Outgoing(topic, record)))
-            for record in records
-            if (topic, record) not in self._refused
+            (name, await enqueue(self._producer, Outgoing(topic, record)))
+            for name, record in zip(known, records, strict=True)
+            if name not in self._refused
         ]
         results = await asyncio.gather(*(answer for _, answer in sent), return_exceptions=True)
         too_large = {
-            (topic, record)
-            for (record, _), error in zip(sent, results, strict=True)
-            if isinstance(error, TOO_LARGE)
+            name for (name, _), error in zip(sent, results, strict=True) if isinstance(error, TOO_LARGE)
         }
         if too_large:  # whatever else failed then, by a gap in the sequence of batches
             self._refused |= too_large
@@ -291,9 +296,7 @@ class _Transaction:
             if isinstance(error, BaseException):
                 raise error
         written = iter(cast("list[RecordMetadata]", results))
-        return [
-            None if (topic, record) in self._refused else position_of(next(written)) for record in records
-        ]
+        return [None if name in self._refused else position_of(next(written)) for name in known]
 
     async def retry_after(self, error: DehuskError, attempt: int) -> None:  # noqa: ARG002 of all senders
         """Raise the error: the transaction is repeated later, since it must not stay open."""

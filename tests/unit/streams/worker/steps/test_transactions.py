@@ -43,6 +43,8 @@ class Kafka:
         self.committed: list[tuple[str, list[bytes | None], Mapping[TopicPartition, int]]] = []
         self.offsets: dict[TopicPartition, int] = {}
         self.largest = 1000
+        self.written = 0
+        """Records written, also in transactions that are aborted: their offsets are taken."""
         self.start_errors: list[Exception] = []
         self.starts_in = 0.0
         """Seconds that the next start takes."""
@@ -94,8 +96,8 @@ class Producer:
         if len(cast("bytes", serialized(value)) or b"") > self._kafka.largest:
             raise MessageSizeTooLargeError
         self._keys.append(key)
-        offset = len(self._keys) - 1
-        return RecordMetadata(topic, 0, TopicPartition(topic, 0), offset, None, 0, 0)
+        self._kafka.written += 1
+        return RecordMetadata(topic, 0, TopicPartition(topic, 0), self._kafka.written, None, 0, 0)
 
     async def send_offsets_to_transaction(self, offsets: Mapping[TopicPartition, int], group: str) -> None:
         assert group == "g"
@@ -221,6 +223,23 @@ async def test_a_document_that_is_too_large_becomes_a_dead_letter_in_the_next_tr
     assert kafka.committed == [("g/raw/0", [b"4", b"key"], {FIRST: 6})]
     assert batch[1].failure is not None
     assert batch[1].failure.broken.reason is BrokenReason.DOCUMENT_TOO_LARGE
+
+
+async def test_an_audit_record_that_is_too_large_is_left_out_of_the_next_transaction(
+    kafka: Kafka, membership: Membership, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = ResultWriter(TopicSettings(audit="audit"), DropLog("k:1", "dead"))
+    delivery = TransactionalDelivery(
+        partial(Producer, kafka), "g", writer, membership, kafka.fetch_committed, kafka=KafkaSettings("k:1")
+    )
+    large = cleaned(0, 4)
+    large.records = [WrittenDocument(b"http://x.test/" + bytes(2000).hex().encode(), b"d")]
+    async with asyncio.timeout(10):
+        await delivery.deliver([large, cleaned(0, 5)])
+    ((_, keys, offsets),) = kafka.committed
+    assert keys == [large.records[0].key, b"5", b"5"]
+    assert offsets == {FIRST: 6}
+    assert "topic audit refuses the audit record of raw/0/4 for its size" in caplog.text
 
 
 async def test_a_producer_that_does_not_start_is_started_again(
