@@ -13,7 +13,7 @@ import onnxruntime
 from dehusk.inference.labelers.batching import Window, WindowAnswer, concatenate, groups, join, windows
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, signature_of, unknown_signature
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
@@ -95,15 +95,22 @@ class OnnxLabeler:
     def _answers(self, batch: list[Window]) -> list[WindowAnswer]:
         """Return the answer to each window, in order; windows of similar length run together."""
         if len(batch) == 1:
-            return run(self._session, self._signature, batch)
+            return self._run(batch)
         answers: dict[int, WindowAnswer] = {}
         for group in groups([len(window) for window in batch]):
-            answers.update(
-                zip(
-                    group, run(self._session, self._signature, [batch[index] for index in group]), strict=True
-                )
-            )
+            answers.update(zip(group, self._run([batch[index] for index in group]), strict=True))
         return [answers[index] for index in range(len(batch))]
+
+    def _run(self, batch: list[Window]) -> list[WindowAnswer]:
+        """Return the answer to each window; all run together.
+
+        Raises:
+            UnavailableError: ONNX Runtime cannot run the model on them, as a server would say.
+        """
+        try:
+            return run(self._session, self._signature, batch)
+        except Exception as error:  # ONNX Runtime's errors share no other base class
+            raise UnavailableError(f"ONNX Runtime cannot run the model: {error}") from error
 
 
 def run(

@@ -1,7 +1,7 @@
 """The user's Kafka cluster: its topics, and the rights on them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,8 +37,11 @@ _HEADER_BYTES = 64 * KIB
 """Room for what surrounds a page in a message, and for what a dead letter adds to it."""
 _FIGURES_KEPT_MS = 2 * 3600 * 1000
 """Retention of the figures of workers: longer than the hour that their pages show."""
-_FIGURES_SEGMENT_MS = 600 * 1000
-"""Time until they can be compacted or deleted, which spares the newest segment."""
+_SEGMENT_MS = 600 * 1000
+"""Time until reports can be compacted or deleted, which spares the newest segment."""
+_KNOWN_SECONDS = 10.0
+"""Longest wait for a new topic to be listed; those that a user may not see never are."""
+_KNOWN_POLL_SECONDS = 0.05
 _SET_ON_TOPIC = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
 _Entry = tuple[str, str, bool, int]
@@ -206,9 +209,24 @@ async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tup
         for name, error in codes.items():
             if error is not TopicAlreadyExistsError and issubclass(error, KafkaError) and error.errno:
                 raise ConfigurationError(f"the cluster refuses to create topic {name}: {error.description}")
-        while not codes.keys() <= set(await admin.list_topics()):  # noqa: ASYNC110 brokers know later, and set no event
-            await asyncio.sleep(0.05)
+        await _wait_until_known(settings, admin, codes.keys())
     return tuple(name for name, error in codes.items() if not error.errno)
+
+
+async def _wait_until_known(
+    settings: KafkaSettings, admin: AIOKafkaAdminClient, names: Collection[str]
+) -> None:
+    """Wait until the brokers list topics that they have created: they do so a moment later.
+
+    Raises:
+        ConfigurationError: they do not list some for the user, who may create topics and know of none.
+    """
+    waited = 0.0
+    while unknown := set(names) - set(await admin.list_topics()):
+        if waited > _KNOWN_SECONDS:
+            raise refusal(settings, [Right(Operation.READ, name) for name in sorted(unknown)])
+        waited += _KNOWN_POLL_SECONDS
+        await asyncio.sleep(_KNOWN_POLL_SECONDS)
 
 
 def _new_topic(topic: Topic) -> NewTopic:
@@ -279,11 +297,16 @@ def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
         kept = {
             "cleanup.policy": "compact,delete",
             "retention.ms": str(_FIGURES_KEPT_MS),
-            "segment.ms": str(_FIGURES_SEGMENT_MS),
+            "segment.ms": str(_SEGMENT_MS),
         }
         yield Topic(topics.monitoring, 1, replicas, kept)
     if topics.control is not None:
-        yield Topic(topics.control, 1, replicas, {"cleanup.policy": "compact"})
+        yield control_topic(topics.control, replicas)
+
+
+def control_topic(name: str, replicas: int) -> Topic:
+    """Return a control topic: each worker reports there every few seconds, so it is compacted often."""
+    return Topic(name, 1, replicas, {"cleanup.policy": "compact", "segment.ms": str(_SEGMENT_MS)})
 
 
 def create_command(settings: KafkaSettings, topic: Topic) -> str:

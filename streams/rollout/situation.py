@@ -9,7 +9,7 @@ from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.schemas.trials import EndedTrial, WorkerReport
-from dehusk.streams.kafka.client import Topic, describe_topics, how_to_create
+from dehusk.streams.kafka.client import control_topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve
 from dehusk.streams.models.store import Guard
@@ -111,7 +111,7 @@ async def read_existing(topic: ControlTopic) -> Control:
         UnavailableError: the brokers do not answer.
     """
     if not await describe_topics(topic.kafka, [topic.name]):
-        creating = how_to_create(topic.kafka, [Topic(topic.name, 1, 1, {"cleanup.policy": "compact"})])
+        creating = how_to_create(topic.kafka, [control_topic(topic.name, 1)])
         raise ConfigurationError(f"topic {topic.name} does not exist on {topic.kafka.brokers}; {creating}")
     return await read_control(topic)
 

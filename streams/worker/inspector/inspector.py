@@ -220,20 +220,26 @@ class Inspector:
         if (request.content_length or 0) > self._max_bytes:
             return self._too_large()
         try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read_body(request)
+        except TimeoutError:
+            return _error_response(408, f"the page did not come within {self._seconds:g} s")
+        if body is None:
+            return self._too_large()
+        try:
             async with self._turns.turn():
-                return await self._forward(request, path, query or {})
+                return await self._forward(request, body, path, query or {})
         except BusyError:
             text = "others wait for the inspector already: try again in a moment\n"
             return web.Response(text=text, status=503, headers={"Retry-After": "10"})
 
-    async def _forward(self, request: web.Request, path: str, query: Mapping[str, str]) -> web.StreamResponse:
+    async def _forward(
+        self, request: web.Request, body: bytes, path: str, query: Mapping[str, str]
+    ) -> web.StreamResponse:
         """Forward a request within its timeout; sending the response has another one."""
         answer: aiohttp.ClientResponse | None = None
         try:
             async with asyncio.timeout(self._seconds):
-                body = await self._read_body(request)
-                if body is None:
-                    return self._too_large()
                 session = await self.process.session()
                 headers = {"Content-Type": request.content_type}
                 answer = await session.request(

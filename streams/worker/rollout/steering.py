@@ -179,8 +179,10 @@ class Steering:
     def report(self) -> WorkerReport:
         """Return the report of the worker as it is now."""
         plan = self._plans.current
-        answer = plan.serving.answer
-        chosen = self._metrics.model or (answer and answer.model)
+        answer, labeled_last = plan.serving.answer, self._metrics.model
+        if labeled_last is not None and labeled_last.name != self._reader.scope.model:
+            labeled_last = None  # of the rules that stood in
+        chosen = labeled_last or (answer and answer.model)
         return WorkerReport(
             worker=self.worker,
             revision=self.revision,

@@ -3,9 +3,10 @@
 With an audit topic, each such message is recorded there.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
@@ -240,7 +241,18 @@ class Delivery:
         """
         if not self._membership.is_held:
             return []
-        sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
+        failed = asyncio.Event()
+
+        def note(answer: asyncio.Future[object]) -> None:
+            if _has_failed(answer):
+                failed.set()
+
+        sent: list[asyncio.Future[Any]] = []
+        for record in records:
+            if failed.is_set():  # the others would wait for room one after the other
+                break
+            sent.append(await enqueue(self._producer, Outgoing(topic, record)))
+            sent[-1].add_done_callback(note)
         positions: list[Origin | None] = []
         for answer in [await self._await_acknowledgment(topic, each) for each in sent]:
             if answer == "retry":
@@ -261,6 +273,12 @@ class Delivery:
             return "retry"
         self.failure = None
         return position_of(written)
+
+
+def _has_failed(sent: asyncio.Future[object]) -> bool:
+    """Return True if a record was not taken, for another reason than its size."""
+    error = sent.exception() if sent.done() and not sent.cancelled() else None
+    return error is not None and not isinstance(error, TOO_LARGE)
 
 
 def _too_large(record: Record) -> Broken:

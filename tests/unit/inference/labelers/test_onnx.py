@@ -10,7 +10,7 @@ from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion
 
@@ -130,6 +130,12 @@ def test_a_model_of_another_signature_is_a_configuration_error(tmp_path, monkeyp
     monkeypatch.setattr(onnx, "signature_of", lambda _: None)
     with pytest.raises(ConfigurationError, match="tokens 2 crc32"):
         OnnxLabeler("boilernet")
+
+
+async def test_a_page_that_onnx_runtime_does_not_take_is_no_bug(labeler):
+    wrong = replace(page(5), ids=np.zeros(len(page(5).ids), np.float64))
+    with pytest.raises(UnavailableError, match="ONNX Runtime cannot run the model: "):
+        await labeler.label([wrong])
 
 
 def test_the_number_of_threads_is_the_callers(monkeypatch):

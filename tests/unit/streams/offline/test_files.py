@@ -13,7 +13,7 @@ import zstandard
 from click.testing import CliRunner, Result
 from warcio.archiveiterator import ArchiveIterator
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
@@ -182,12 +182,13 @@ def test_other_options_than_before_are_named(
 
 def test_another_version_of_the_model_than_before_is_told(tmp_path: Path, crawl: Path) -> None:
     repository, out = tmp_path / "models", tmp_path / "out"
-    shutil.copytree(DEFAULT_REPOSITORY / "dehusk" / "10", repository / "dehusk" / "10")
+    model, file = find_model(DEFAULT_REPOSITORY, "dehusk")
+    shutil.copytree(file.parent, repository / "dehusk" / model.version)
     onnx = ("--labeler", "onnx", "--model-repository", repository, "--output", out, crawl)
     assert clean(*onnx).exit_code == 0
     assert clean(*onnx, "--resume").exit_code == 0
-    (repository / "dehusk" / "10").rename(repository / "dehusk" / "11")
-    assert "model_version was '10' and is '11'" in refused(*onnx, "--resume")
+    (repository / "dehusk" / model.version).rename(repository / "dehusk" / "99")
+    assert f"model_version was '{model.version}' and is '99'" in refused(*onnx, "--resume")
 
 
 def test_another_input_than_before_is_told(tmp_path: Path, crawl: Path) -> None:

@@ -180,6 +180,26 @@ async def test_an_inspection_that_takes_too_long_is_ended(
     assert not psutil.pid_exists(first)
 
 
+@pytest.mark.parametrize("inspector", [{"seconds": 1.0}], indirect=True)
+async def test_a_page_that_comes_slowly_holds_nobody_up(
+    client: aiohttp.ClientSession, inspector: Inspector
+) -> None:
+    path, goes_on = await opened(client), asyncio.Event()
+
+    async def stalled() -> AsyncIterator[bytes]:
+        yield b"<p>"
+        await goes_on.wait()
+
+    asking = asyncio.create_task(paste(client, stalled()))
+    await asyncio.sleep(0.2)
+    assert (await paste(client))[0] == 201
+    status, text = await asking
+    goes_on.set()
+    assert (status, "did not come within 1 s" in text) == (408, True)
+    async with client.get(path) as answer:
+        assert answer.status == 200
+
+
 async def test_an_idle_process_is_ended(settings: WorkerSettings) -> None:
     inspector = Inspector(settings, idle_seconds=0.1)
     session = await inspector.process.session()

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.schemas.trials import CANARY as CANARY_TRIAL
 from dehusk.schemas.trials import PROMOTED, SHADOW, Comparison, Figures, WorkerReport
@@ -183,6 +183,18 @@ async def test_without_a_state_the_labeler_chooses(worker: Worker, models) -> No
     await worker.follow(START)
     await worker.steering.adopt(None)
     assert (worker.plans.current.serving.version, worker.steering.revision) == ("", 0)
+
+
+async def test_the_version_of_rules_that_stand_in_is_not_reported_as_that_of_the_model(
+    worker: Worker, models
+) -> None:
+    models[""] = type(models["7"])("")
+    await worker.follow(START)
+    await worker.steering.adopt(None)
+    worker.steering._metrics.model = ModelVersion("boilerpipe", "1")
+    assert worker.steering.report().serving != "1"
+    worker.steering._metrics.model = ModelVersion("m", "9")
+    assert worker.steering.report().serving == "9"
 
 
 BAD = Figures(pages=100, rejected=100)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from aiokafka import TopicPartition
@@ -48,7 +48,8 @@ class Producer:
         assert value is not None or key is not None, "aiokafka's own rule"
         if self.fails_at_once:
             raise self.fails_at_once.pop(0)
-        return self._tell(topic, Record(key, cast("bytes | None", serialized(value)), tuple(headers)))
+        record = Record(key, cast("bytes | None", serialized(value)), tuple(headers))
+        return asyncio.ensure_future(self._tell(topic, record))
 
     async def flush(self) -> None:
         """Nothing is kept."""
@@ -137,6 +138,22 @@ async def test_what_followed_a_record_that_failed_is_sent_again_behind_it(messag
     older, newer, gone = Record(b"page", b"older"), Record(b"page", b"newer"), Record(b"page", None)
     await delivery(producer).deliver([cleaned(message, older), cleaned(message, newer, gone)])
     assert [record for _, record in producer.taken][-3:] == [older, newer, gone]
+
+
+async def test_behind_a_record_that_failed_no_further_one_waits_for_room(message: Message) -> None:
+    class Full(Producer):
+        asked = 0
+
+        async def send(self, *record: Any, **headers: Any) -> Awaitable[RecordMetadata]:
+            self.asked += 1
+            await settle()
+            return await super().send(*record, **headers)
+
+    producer = Full(fails_later=[KafkaTimeoutError()])
+    records = [Record(b"%d" % number, b"d") for number in range(10)]
+    await delivery(producer).deliver([cleaned(message, *records)])
+    assert [record for _, record in producer.taken][-10:] == records
+    assert producer.asked < 10 + 4
 
 
 async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
