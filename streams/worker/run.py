@@ -144,6 +144,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             partition_lags=lambda: lag_by_partition(app),
             lag_seconds=lambda: lag_seconds(app),
             arriving=lambda: arriving_per_second(app),
+            is_member=lambda: membership.is_held,
             rollout=pipeline.rollout,
             notes=lambda: [*pipeline.notes(), *describe_unavailable(beside)],
             max_in_flight=settings.flow.most_pages,

@@ -107,6 +107,8 @@ class Monitor:
     """Age of the oldest message not done with; None while it is not known."""
     arriving: Callable[[], float | None] = lambda: None
     """Messages per second that come to the partitions; None while it is not known."""
+    is_member: Callable[[], bool] = lambda: True
+    """Membership in the consumer group, confirmed by Kafka: while it is not, nothing is sent."""
     rollout: Callable[[], RolloutView | None] = lambda: None
     notes: Callable[[], list[str]] = list
     """Notices that keep no page waiting."""
@@ -157,11 +159,12 @@ class Monitor:
         )
 
     def is_ready(self) -> bool:
-        """Return True while the worker has its partitions, and no dependency is away or silent for long."""
+        """Return True while the worker surely has its partitions, and no dependency is away or long silent."""
         now = self.clock()
         silent_since = [each.silent_since for each in self.dependencies if each.silent_since is not None]
         return not (
             self._waits_for_partitions()
+            or not self.is_member()
             or any(each.unavailable for each in self.dependencies)
             or any(now - since >= UNREADY_SECONDS for since in silent_since)
         )
@@ -204,6 +207,8 @@ class Monitor:
     def _hindrances(self) -> Iterator[str]:
         if self._waits_for_partitions():
             yield "waits for its partitions"
+        elif not self.is_member():
+            yield "waits for Kafka to confirm its membership in the group"
         for each in self.dependencies.missing:
             yield f"{each.name} is unavailable: {each.trouble}"
 

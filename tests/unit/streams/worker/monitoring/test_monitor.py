@@ -125,6 +125,13 @@ def clean(metrics: Metrics) -> Callable[[], None]:
     return lambda: metrics.count(message)
 
 
+def test_a_worker_whose_membership_is_not_confirmed_is_not_ready(recorder: Monitor) -> None:
+    assert recorder.is_ready()
+    recorder.is_member = lambda: False
+    assert not recorder.is_ready()
+    assert recorder.state().hindrances == ("waits for Kafka to confirm its membership in the group",)
+
+
 def test_rates_are_those_of_the_last_ten_seconds(recorder: Monitor, clean: Callable[[], None]) -> None:
     for second in range(20):
         clean()
