@@ -159,7 +159,7 @@ class Monitor:
         )
 
     def is_ready(self) -> bool:
-        """Return True while the worker surely has its partitions, and no dependency is away or long silent."""
+        """Return True while the worker surely has its partitions and no dependency is away or long silent."""
         now = self.clock()
         silent_since = [each.silent_since for each in self.dependencies if each.silent_since is not None]
         return not (
