@@ -10,7 +10,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.batches import EpochSettings
 from dehusk.training.runs import RunConfig, Tables
 
-LEAST_FOLDS = 3
+_LEAST_FOLDS = 3
 """Folds of the sites at least: the first pass leaves one out, and the token scores another."""
 LeftOut = Literal["site", "collection"]
 """Unit that is left out as a whole where models are cross-validated."""
@@ -68,8 +68,8 @@ class TrainerConfig(EpochSettings):
     """Least number of sites on which a token must be met to weigh anything."""
 
     def __post_init__(self) -> None:
-        if self.folds < LEAST_FOLDS:
-            raise ConfigurationError(f"folds must be {LEAST_FOLDS} or more, not {self.folds}")
+        if self.folds < _LEAST_FOLDS:
+            raise ConfigurationError(f"folds must be {_LEAST_FOLDS} or more, not {self.folds}")
 
 
 @dataclass(frozen=True, slots=True)
