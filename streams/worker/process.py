@@ -120,11 +120,11 @@ async def stop_with_kafka(
 
 
 @asynccontextmanager
-async def running(*loops: Loop) -> AsyncIterator[None]:
+async def running(*loops: Loop, is_stopping: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
     """Run loops in the background, and cancel them at the end.
 
-    An error of one ends the process, and so does a cancellation that comes from elsewhere, such as that of a
-    request whose channel somebody closed.
+    An error of one ends the process. So does a cancellation that comes from elsewhere, such as that of a
+    request whose channel somebody closed, unless the worker is stopping, which ends what they wait for.
     """
     tasks = [asyncio.create_task(loop()) for loop in loops]
     is_ending = False
@@ -133,7 +133,7 @@ async def running(*loops: Loop) -> AsyncIterator[None]:
         if not task.cancelled():
             if error := task.exception():
                 fail(error)
-        elif not is_ending:
+        elif not (is_ending or is_stopping()):
             fail(RuntimeError(f"{task.get_coro()} was cancelled"))
 
     for task in tasks:

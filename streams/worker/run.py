@@ -178,7 +178,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             *sharing,
             partial(monitor.log_every, _PROGRESS_SECONDS),
         )
-        async with running(*loops):
+        async with running(*loops, is_stopping=lambda: shutdown.is_requested):
             await shutdown.requested()
             await stop_with_kafka(partial(_drain, app, flow, settings), pipeline.brokers.answer)
         _log.info("stopped; %s", metrics.totals)

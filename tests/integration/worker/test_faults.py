@@ -1,11 +1,13 @@
 """Dependencies that become unavailable while a worker runs: dead, or silent."""
 
 import asyncio
+from functools import partial
 
 import orjson
 import pytest
 
 from dehusk.streams.local.folder import free_ports
+from tests.integration.worker.conftest import Worker
 
 
 async def documents(bench) -> list[dict]:
@@ -26,6 +28,11 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
     assert worker.stop() == 0
 
 
+def is_missed(worker: Worker, name: str) -> bool:
+    """Tell if a worker is not ready because it misses one dependency."""
+    return not worker.is_ready() and list(worker.report()["unavailable"]) == [name]
+
+
 async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(bench, stack) -> None:
     patience = "600"  # more than the test has: a server that is frozen is silent long before
     worker = bench.worker("--labeler", "triton", "--triton-seconds", patience)
@@ -40,8 +47,7 @@ async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(bench, st
         service = stack.services[program]
         await asyncio.to_thread(getattr(service, go))
         try:
-            await bench.until(lambda: not worker.is_ready())
-            assert list(worker.report()["unavailable"]) == [name]
+            await bench.until(partial(is_missed, worker, name))
             assert worker.metric("dehusk_dependency_unavailable", "dependency")[name] == 1
         finally:
             await asyncio.to_thread(service.resume if go == "pause" else service.start)
