@@ -151,6 +151,10 @@ async def _page(request: _Request, settings: WorkerSettings, pool: PreparationPo
 
     if request.topic:
         return await page_of_topic(settings.kafka, request.topic, request.place, pool)
+    if "://" in request.place:
+        raise ConfigurationError(
+            f"{printable(request.place)} is looked for in a topic: give --topic TOPIC, or the page as a file"
+        )
     path = STANDARD_INPUT if request.place == str(STANDARD_INPUT) else Path(request.place)
     directory = settings.source_settings.warc_directory
     return page_of_file(path, request.url, settings.page.max_bytes, directory)

@@ -200,12 +200,13 @@ def verify_version(what: str, checks: Checks, *, as_json: bool) -> None:
 
 def _candidate(what: str, repository: Path) -> Candidate:
     """Return the files that a path names, or those of a version of the repository."""
-    if Path(what).exists() or Path(what).is_symlink() or what.count("/") != 1:
+    if Path(what).exists() or Path(what).is_symlink() or what.count("/") > 1:
         return find_candidate(Path(what))
     try:
         model, version = split_name(what)
     except ConfigurationError as error:
-        raise ConfigurationError(f"there is no file or directory {printable(what)}, and {error}") from error
+        why = "a version is named MODEL/VERSION" if what.startswith("/") else error
+        raise ConfigurationError(f"there is no file or directory {printable(what)}, and {why}") from error
     _, file = find_model(repository, model, version)
     return find_candidate(file.parent)
 

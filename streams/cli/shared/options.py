@@ -47,7 +47,8 @@ class Brokers(click.ParamType):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the brokers as they are."""
         for broker in value.split(","):
-            if not _BROKER.fullmatch(broker.strip()):
+            matched = _BROKER.fullmatch(broker.strip())
+            if matched is None or int((matched[2] or ":0")[1:]) > 65535:
                 shown = without_password(value if "@" in value else broker)  # passwords may hold a comma
                 self.fail(f"{shown!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
         return value

@@ -76,7 +76,10 @@ async def _print(kafka: KafkaSettings, topic: str, name: str, console: Console, 
         width = min(console.width, _WIDEST)
         console.print(render(report, width), width=width)
     if report.state is None:
-        raise UnavailableError(f"no worker of group {name} shares its figures on topic {topic}")
+        raise UnavailableError(
+            f"no worker of group {name} shares its figures on topic {topic}: start workers with "
+            f"--monitoring-topic {topic}"
+        )
 
 
 async def _show(kafka: KafkaSettings, topic: str, name: str, console: Console) -> None:

@@ -75,6 +75,12 @@ def test_a_page_that_is_refused_has_its_reason(
     assert not output.exists()
 
 
+def test_a_url_without_a_topic_is_said_to_need_one() -> None:
+    ended = run("https://example.org/a")
+    assert isinstance(ended.exception, DehuskError)
+    assert str(ended.exception).startswith("https://example.org/a is looked for in a topic: give --topic")
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(PAGE)

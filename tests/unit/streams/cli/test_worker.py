@@ -297,6 +297,7 @@ def test_the_help_names_each_variable() -> None:
         (["--schema-registry", "registry:8081"], "it must be a URL that begins with http:// or https://"),
         (["--triton", "http://triton:8001"], "'http://triton:8001' is not HOST:PORT"),
         (["--brokers", "kafka:9092,kafka:port"], "'kafka:port' is not HOST:PORT"),
+        (["--brokers", "kafka:9092,kafka:99999"], "'kafka:99999' is not HOST:PORT"),
         (["--brokers", ""], "'' is not HOST:PORT"),
         (["--brokers", "user:secret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
         (["--brokers", "user:sec,ret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
