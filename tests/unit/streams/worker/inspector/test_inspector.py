@@ -180,24 +180,32 @@ async def test_an_inspection_that_takes_too_long_is_ended(
     assert not psutil.pid_exists(first)
 
 
-@pytest.mark.parametrize("inspector", [{"seconds": 1.0}], indirect=True)
-async def test_a_page_that_comes_slowly_holds_nobody_up(
+async def test_a_page_that_comes_slowly_holds_nobody_up(client: aiohttp.ClientSession) -> None:
+    comes = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield HTML[:9]
+        await comes.wait()
+        yield HTML[9:]
+
+    asking = asyncio.create_task(paste(client, slow()))
+    await opened(client)
+    assert not asking.done()
+    comes.set()
+    assert (await asking)[0] == 201
+
+
+@pytest.mark.parametrize("inspector", [{"seconds": 0.5}], indirect=True)
+async def test_a_page_that_does_not_come_is_not_waited_for(
     client: aiohttp.ClientSession, inspector: Inspector
 ) -> None:
-    path, goes_on = await opened(client), asyncio.Event()
-
     async def stalled() -> AsyncIterator[bytes]:
-        yield b"<p>"
-        await goes_on.wait()
+        yield HTML[:9]
+        await asyncio.sleep(600)
 
-    asking = asyncio.create_task(paste(client, stalled()))
-    await asyncio.sleep(0.2)
-    assert (await paste(client))[0] == 201
-    status, text = await asking
-    goes_on.set()
-    assert (status, "did not come within 1 s" in text) == (408, True)
-    async with client.get(path) as answer:
-        assert answer.status == 200
+    status, text = await paste(client, stalled())
+    assert (status, "did not come within 0.5 s" in text) == (408, True)
+    assert inspector.process.pid is None
 
 
 async def test_an_idle_process_is_ended(settings: WorkerSettings) -> None:

@@ -21,6 +21,7 @@ from dehusk.streams.topics.audit import PageOutcome, read_audit_record
 from dehusk.streams.worker.input.membership import Membership, boot_time
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.results import CleanedMessage
+from dehusk.streams.worker.steps import delivery as module
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
 from tests.settling import settle
 
@@ -221,15 +222,24 @@ async def test_a_dead_letter_shrinks_until_the_topic_takes_it(
     assert {"__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset"} <= set(headers)
 
 
-async def test_a_topic_that_takes_nothing_is_no_reason_to_lose_a_message(message: Message) -> None:
+async def test_a_topic_that_takes_nothing_is_no_reason_to_lose_a_message(
+    message: Message, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = []
+
+    async def back_off(_: int) -> None:
+        failures.append(waiting.failure)
+        await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(module, "back_off", back_off)
     failed = CleanedMessage(message)
     failed.fail("prepare", BROKEN)
     producer = Producer(largest=10)
     waiting = delivery(producer)
     delivering = asyncio.create_task(waiting.deliver([failed]))
     await settle()
-    assert isinstance(waiting.failure, ConfigurationError)
-    assert "dead-letters" in str(waiting.failure)
+    assert isinstance(failures[-1], ConfigurationError)
+    assert "dead-letters" in str(failures[-1])
     assert not delivering.done()
     producer.largest = 1000
     await delivering
