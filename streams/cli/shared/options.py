@@ -23,7 +23,14 @@ FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
 _ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
-_BROKER = re.compile(rf"{_HOST}(:\d{{1,5}})?")
+_BROKER = re.compile(rf"{_HOST}(?::(\d{{1,5}}))?")
+_LAST_PORT = 65535
+
+
+def _is_address(value: str, pattern: re.Pattern[str]) -> bool:
+    """Return True for a host with a port that there can be, or without one where the pattern allows that."""
+    matched = pattern.fullmatch(value)
+    return matched is not None and int(matched[2] or 0) <= _LAST_PORT
 
 
 class Address(click.ParamType):
@@ -33,8 +40,7 @@ class Address(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the address as it is."""
-        matched = _ADDRESS.fullmatch(value)
-        if matched is None or int(matched[2]) > 65535:
+        if not _is_address(value, _ADDRESS):
             self.fail(f"{value!r} is not HOST:PORT, e.g. 127.0.0.1:8080", param, ctx)
         return value
 
@@ -47,8 +53,7 @@ class Brokers(click.ParamType):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the brokers as they are."""
         for broker in value.split(","):
-            matched = _BROKER.fullmatch(broker.strip())
-            if matched is None or int((matched[2] or ":0")[1:]) > 65535:
+            if not _is_address(broker.strip(), _BROKER):
                 shown = without_password(value if "@" in value else broker)  # passwords may hold a comma
                 self.fail(f"{shown!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
         return value
