@@ -63,8 +63,8 @@ def labeled_page(page: PageOfBlocks) -> LabeledPage:
     """Return a page of labeled blocks, without those that hold no text; its gold text is its content."""
     blocks = [block for block in page.blocks if block.has_text]
     return LabeledPage(
-        id=str(page.id),
-        site=str(page.id),
+        id=page.name,
+        site=page.name,
         page_type="",
         stripped=True,
         text="\n".join(block.text for block in blocks if block.is_content),

@@ -210,6 +210,11 @@ class PageOfBlocks(msgspec.Struct):
     id: str | int
     blocks: tuple[LabeledBlock, ...]
 
+    @property
+    def name(self) -> str:
+        """Id as text."""
+        return str(self.id)
+
 
 class _PageOfHtml(msgspec.Struct):
     """Line of a data file whose pages come as HTML."""
@@ -289,9 +294,9 @@ def _gold_page(collection: str, fields: object, *, needs_text: bool) -> GoldPage
 
 def _from_blocks(collection: str, page: PageOfBlocks) -> GoldPage:
     return GoldPage(
-        id=str(page.id),
+        id=page.name,
         collection=collection,
-        site=str(page.id),
+        site=page.name,
         page_type="",
         html=rebuilt(page.blocks).html,
         text="\n".join(block.text for block in page.blocks if block.is_content),
