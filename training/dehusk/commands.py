@@ -148,10 +148,8 @@ def _card(
 ) -> str:
     learned = [page for page in learned_from(pages, config) if not page.altered]
     whole = [page for page in pages if not page.altered]
-    of_tables = (config.data, config.network, config.trees, config.trainer, config.answer, published)
-    facts: dict[str, object] = {}
-    for table_of_facts in of_tables:
-        facts |= asdict(table_of_facts)
+    facts = asdict(config.data) | asdict(config.network) | asdict(config.trees) | asdict(config.trainer)
+    facts |= asdict(config.answer) | asdict(published)
     facts |= {
         "tree_learning_rate": config.trees.learning_rate,
         "importance": ", ".join(f"{share} in {name}" for name, share in config.importance.items()),
