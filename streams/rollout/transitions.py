@@ -19,12 +19,16 @@ def first_state(serving: str, by: str) -> Rollout:
 def with_canary(state: Rollout, part: Part, by: str) -> Rollout:
     """Have a version label a share of the sites, instead of another canary.
 
+    If it served before, the probation of the one that serves ends: neither can be tried by the other while it is
+    tried itself.
+
     Raises:
         ConfigurationError: it is the one that serves.
     """
     _require_other(state, part.version)
     reason = f"version {part.version} labels {part.share:.3g} of the sites"
-    return replace(_next(state, by, reason), canary=part, steps=None)
+    promoted_at = None if part.version == state.previous else state.promoted_at
+    return replace(_next(state, by, reason), canary=part, steps=None, promoted_at=promoted_at)
 
 
 def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:

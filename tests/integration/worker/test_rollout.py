@@ -276,6 +276,7 @@ async def test_a_version_that_fails_is_taken_back_and_costs_no_page(proxied, ste
     assert (status["state"]["serving"], status["state"]["canary"]) == ("7", None)
     assert status["state"]["revision"] == 3
     assert {*map(frozenset, (await rollout.versions("failing")).values())} == {frozenset("7")}
+    assert not any(worker.says("triton is unavailable") for worker in workers)
     await rollout.check_nothing_is_lost()
 
 

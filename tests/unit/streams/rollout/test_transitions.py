@@ -121,6 +121,14 @@ def test_promoting_what_serves_ends_a_canary_and_begins_no_probation() -> None:
     assert (again.canary, again.previous, again.promoted_at) == (None, "7", good.promoted_at)
 
 
+def test_the_version_before_is_tried_by_the_one_that_serves_and_not_the_other_way_as_well() -> None:
+    promoted = promote(START, "8", "me")
+    tried = with_canary(promoted, Part("7", 0.1), "me")
+    assert (tried.serving, tried.canary, tried.previous) == ("8", Part("7", 0.1), "7")
+    assert tried.trusted(tried.change.at) is None
+    assert with_canary(promoted, Part("9", 0.1), "me").trusted(promoted.change.at) == "7"
+
+
 def test_a_shadow_stays_beside_a_canary_until_it_is_promoted() -> None:
     both = canary(with_shadow(START, Part("9", 1.0), "me"))
     assert both.versions == ("7", "8", "9")
