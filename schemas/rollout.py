@@ -154,8 +154,8 @@ class Rollout(ControlMessage):
     previous: Version | None = None
     """The version that served before; None where it is not known, or was gone back from."""
     promoted_at: Time | None = None
-    """Time of the serving version's promotion; None where it was gone back to, is the first one, or is what the
-    one that served before is tried by."""
+    """Time of the serving version's promotion; None where it was gone back to or is the first one, and while
+    the one before is a canary."""
     canary: Part | None = None
     shadow: Part | None = None
     limits: Limits = field(default_factory=Limits)
