@@ -1,6 +1,7 @@
 """The `dehusk` command."""
 
 import errno
+import io
 import logging
 import os
 import platform
@@ -153,7 +154,7 @@ def main() -> None:
     """Run the command line; an error of dehusk ends it with its message and status 1."""
     try:
         interrupt_on_signals()
-        _open_closed_streams()
+        _open_streams()
         with _extras_named():
             sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
@@ -179,11 +180,27 @@ def main() -> None:
         exit_at_once(1)
 
 
-def _open_closed_streams() -> None:
-    """Open standard streams that are closed, so that their use fails, and no other file gets their number."""
-    for name, mode, other in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY)):
+def _open_streams() -> None:
+    """Open standard streams that are closed, and have standard input and output wait.
+
+    No other file gets the number of a closed one. Its use fails, but for messages, which are lost. Output has
+    a buffer, also with PYTHONUNBUFFERED, as a write without one may leave out the rest.
+    """
+    for name, mode, other in (
+        ("stdin", "r", os.O_WRONLY),
+        ("stdout", "w", os.O_RDONLY),
+        ("stderr", "w", os.O_WRONLY),
+    ):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, other), mode))
+    for descriptor in (0, 1):
+        if not os.get_blocking(descriptor):
+            os.set_blocking(descriptor, True)
+    out = sys.stdout
+    if isinstance(out.buffer, io.RawIOBase):
+        sys.stdout = os.fdopen(
+            out.fileno(), "w", encoding=out.encoding, errors=out.errors, buffering=1, closefd=False
+        )
 
 
 @contextmanager

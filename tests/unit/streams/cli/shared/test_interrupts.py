@@ -6,9 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from dehusk.streams.cli.shared.interrupts import loading
@@ -175,6 +177,31 @@ def test_a_stream_that_is_closed_is_said_in_one_line(closed: str, said: str) -> 
     )
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == f"dehusk: {said}"
+
+
+def test_messages_that_nobody_can_see_cost_no_output() -> None:
+    command = shlex.join([sys.executable, "-c", RUN, "clean", "--labeler", "rules", "--processes", "1"])
+    ended = subprocess.run(["sh", "-c", f"{command} 2>&-"], input=PAGE.encode(), stdout=-1, check=True)
+    assert ended.stdout.startswith(b"{")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_takes_a_part_at_a_time_gets_all(unbuffered: str) -> None:
+    command = [sys.executable, "-c", RUN, "clean", "--labeler", "rules", "--processes", "1"]
+    page = orjson.dumps({"html": f"<p>{'text ' * 40_000}"})
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with subprocess.Popen(
+        command, stdin=-1, stdout=writing, env=os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    ) as process:
+        os.close(writing)
+        assert process.stdin is not None
+        with process.stdin, open(reading, "rb") as output:  # noqa: PTH123 a descriptor
+            process.stdin.write(page)
+            process.stdin.close()
+            time.sleep(1)  # in which the pipe fills
+            (line,) = output.readlines()
+    assert (process.returncode, len(orjson.loads(line)["text"]) > 100_000) == (0, True)
 
 
 STUBBED = """\
