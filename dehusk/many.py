@@ -215,6 +215,10 @@ class Cleaning:
         Raises:
             ConfigurationError: the processes cannot be started.
         """
+        if not pages:
+            none: Future[list[WrittenDocument | Broken]] = Future()
+            none.set_result([])
+            return none
         cleaner, loop = self._next(store)
         return asyncio.run_coroutine_threadsafe(cleaner.clean(pages), loop)
 

@@ -35,7 +35,7 @@ from dehusk.streams.cli.shared.service_options import (
     redis_client_options,
     require_labeler_of_repository,
 )
-from dehusk.streams.files.paths import STANDARD_INPUT
+from dehusk.streams.files.paths import STANDARD_INPUT, require_path
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
 from dehusk.streams.worker_settings import WorkerSettings
@@ -152,6 +152,8 @@ def command(
     """
     require_labeler_of_repository(settings.labeler)
     paths = paths or (STANDARD_INPUT,)
+    for path in paths:
+        require_path(path)
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)
     _require_output(output, settings.format, paths, site_statistics, two_pass=two_pass)
@@ -238,4 +240,4 @@ def _require_output(
 
 def _is_read_once(path: InputPath) -> bool:
     """Return True for a pipe, and anything else that is neither a file nor a directory."""
-    return not (path.is_file() or path.is_dir()) and path.exists()
+    return not (path.is_file() or path.is_dir())

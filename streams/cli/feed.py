@@ -22,6 +22,7 @@ from dehusk.streams.cli.shared.page_options import (
     warc_directory_option,
 )
 from dehusk.streams.cli.shared.terminal import Advance, page_progress, plain_console
+from dehusk.streams.files.paths import require_path
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.settings import MIB, Compression, KafkaSettings, TopicSettings
@@ -103,6 +104,8 @@ def command(
 
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     require_folders(crawler, settings)
+    for path in paths:
+        require_path(path)
     source = open_source(crawler, settings)
     position = InputPosition()
     pages = read_pages(

@@ -12,6 +12,7 @@ import zstandard
 
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import GZIP, ZSTD
+from dehusk.streams.sources.sniffing import BLANK
 from dehusk.streams.sources.warc import Span
 from dehusk.streams.stores.stored import StoredFile
 
@@ -19,15 +20,18 @@ DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 """Errors of reading a stream that is cut off, or whose bytes were changed."""
 _XZ = b"\xfd7zXZ\x00"
 _BZIP2 = b"BZh"
-_ZSTD_WINDOW = 128 * MIB
-"""Window that `zstd --ultra` and `zstd --long` need; a larger one is refused."""
+_MOST_MEMORY = 128 * MIB
+"""Memory that a file may take while it is inflated: the window of `zstd --ultra` and `zstd --long`, and twice
+what `xz -9` needs. One that declares more is refused."""
 _ZSTD_STEP = KIB
 """Bytes that are inflated at once: they give 32 MiB at most, 128 KiB for each four."""
-_GZIP_STEP = 64 * KIB
-"""Bytes of gzip that are read at once, and most bytes that are inflated at once."""
+_STEP = 64 * KIB
+"""Bytes of gzip or xz that are read at once, and most bytes that are inflated at once."""
 _MOST_MEMBERS = 10_000
 """Members of gzip whose places are known: more than those whose content a buffer holds."""
 _PEEKED = 64
+_TELLING = 12
+"""Bytes after white space that tell what a stream holds; there is no shorter page in JSON."""
 
 
 def inflated(raw: BinaryIO) -> BinaryIO:
@@ -39,7 +43,7 @@ def inflated(raw: BinaryIO) -> BinaryIO:
         return cast("BinaryIO", bz2.BZ2File(raw))
     if start.startswith(ZSTD):
         return io.BufferedReader(_ZstdFile(raw))
-    return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(_XZ) else raw
+    return cast("BinaryIO", io.BufferedReader(_XzFile(raw))) if start.startswith(_XZ) else raw
 
 
 def peek(stream: BinaryIO) -> bytes:
@@ -76,6 +80,23 @@ class _Converted(io.RawIOBase):
     @abstractmethod
     def _convert(self) -> bool:
         """Convert the next bytes, unless there are none."""
+
+
+class Piped(_Converted):
+    """A stream that may come in small pieces; the first one tells what the stream holds."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(raw)
+        self._is_begun = False
+
+    def _convert(self) -> bool:
+        read = cast("io.BufferedReader", self._raw).read1
+        data = read()
+        while not self._is_begun and len(data.lstrip(BLANK)) < _TELLING and (more := read()):
+            data += more
+        self._is_begun = True
+        self._converted = memoryview(data)
+        return bool(data)
 
 
 class InUtf8(_Converted):
@@ -115,7 +136,7 @@ class _GzipFile(_Converted):
         Raises:
             EOFError: the file ends within a member.
         """
-        data = self._rest or self._raw.read(_GZIP_STEP)
+        data = self._rest or self._raw.read(_STEP)
         self._read += 0 if self._rest else len(data)
         if self._member is None:
             read, self._rest = data, b""
@@ -124,7 +145,7 @@ class _GzipFile(_Converted):
                 return bool(read)
             self._note_member(len(data))
             self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        content = self._member.decompress(data, _GZIP_STEP)
+        content = self._member.decompress(data, _STEP)
         self._converted = memoryview(content)
         self._inflated += len(content)
         self._rest = self._member.unconsumed_tail
@@ -141,6 +162,38 @@ class _GzipFile(_Converted):
         self._members[self._inflated] = self._read - bytes_left
         if len(self._members) > _MOST_MEMBERS:
             del self._members[next(iter(self._members))]
+
+
+class _XzFile(_Converted):
+    """All streams of an xz file; unlike Python's own reader, it bounds the memory that they take."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(raw)
+        self._stream: lzma.LZMADecompressor | None = None
+        self._next_stream = b""
+
+    def _convert(self) -> bool:
+        """Inflate the next bytes of a stream, unless there are none.
+
+        Raises:
+            EOFError: the file ends within a stream.
+            lzma.LZMAError: it is damaged, or takes more memory.
+        """
+        if self._stream is None:
+            read = self._next_stream or self._raw.read(_STEP)
+            self._next_stream = read.lstrip(b"\0")  # padding between streams
+            if not self._next_stream:
+                return bool(read)
+            self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+        data, self._next_stream = self._next_stream, b""
+        if not data and self._stream.needs_input:
+            data = self._raw.read(_STEP)
+            if not data:
+                raise EOFError("it ends within a stream of xz")
+        self._converted = memoryview(self._stream.decompress(data, _STEP))
+        if self._stream.eof:
+            self._next_stream, self._stream = self._stream.unused_data, None
+        return True
 
 
 class _ZstdFile(_Converted):
@@ -161,8 +214,7 @@ class _ZstdFile(_Converted):
         if not data and self._frame is not None:
             raise EOFError("it ends within a frame of zstd")
         if data:
-            decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-            frame = self._frame or decompressor.decompressobj()
+            frame = self._frame or zstandard.ZstdDecompressor(max_window_size=_MOST_MEMORY).decompressobj()
             self._converted = memoryview(frame.decompress(data))
             self._frame, self._next_frame = (None, frame.unused_data) if frame.eof else (frame, b"")
         return bool(data)

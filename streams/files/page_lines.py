@@ -86,8 +86,9 @@ def _text(fields: Fields, name: str, line: bytes) -> str | None:
 def _json(name: str, line: bytes) -> str:
     """Return a field in compact JSON; `json` parses it anew, as it alone keeps all digits of numbers."""
     try:
-        value = json.loads(line.removeprefix(codecs.BOM_UTF8))[name]
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        value = json.loads(line.removeprefix(codecs.BOM_UTF8))
+        fields = json.loads(value) if isinstance(value, str) else value  # encoded twice
+        return json.dumps(fields[name], ensure_ascii=False, separators=(",", ":"))
     except RecursionError as error:
         detail = f"field {name!r}: its JSON nests too deep"
         raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error

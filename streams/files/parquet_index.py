@@ -34,5 +34,5 @@ def batches(
         wanted = [name for name in columns if name in there]
         for batch in file.iter_batches(rows, columns=wanted, use_threads=False):
             yield cast("list[Mapping[str, object]]", batch.to_pylist())
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, OverflowError) as error:  # the latter for times that Python lacks
         raise OSError(f"it is no whole file of Parquet: {error}") from error

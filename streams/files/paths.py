@@ -42,15 +42,16 @@ def input_files(paths: Sequence[InputPath]) -> Iterator[InputPath]:
 def input_size(paths: Sequence[InputPath]) -> int | None:
     """Return the bytes of all files, as they lie on disk; None if one is a pipe, which has no size."""
     size = 0
-    for file in input_files(paths):
-        with suppress(OSError):  # what cannot be read is told when it is read
-            if isinstance(file, StoredPath):
-                size += file.measure()
-                continue
-            status = os.fstat(sys.stdin.fileno()) if file == STANDARD_INPUT else file.stat()
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            size += status.st_size
+    with suppress(StoreError):  # it is told when the store is read
+        for file in input_files(paths):
+            with suppress(OSError):
+                if isinstance(file, StoredPath):
+                    size += file.measure()
+                    continue
+                status = os.fstat(sys.stdin.fileno()) if file == STANDARD_INPUT else file.stat()
+                if not stat.S_ISREG(status.st_mode):
+                    return None
+                size += status.st_size
     return size
 
 

@@ -28,7 +28,7 @@ class ReadAhead(Generic[Item]):
         """Return the items that are there, waiting for the first; none at the end.
 
         Raises:
-            Exception: what the iterator raised, once the items before it were taken.
+            BaseException: what the iterator raised, once the items before it were taken.
         """
         taken: list[Item] = []
         while self._end is None and not (taken and self._read.empty()):
@@ -43,13 +43,15 @@ class ReadAhead(Generic[Item]):
         return taken
 
     def _advance(self) -> None:
-        error: Exception | None = None
+        error: BaseException | None = None
         with suppress(_NobodyReadsError):
             try:
                 for item in self._items:
                     self._free.acquire()
                     self._hand_over(item)
-            except Exception as raised:  # noqa: BLE001 it is raised again where the items are taken
+            except _NobodyReadsError:
+                return
+            except BaseException as raised:  # noqa: BLE001 it is raised again where the items are taken
                 error = raised
             self._hand_over(_End(error))
 
@@ -61,7 +63,7 @@ class ReadAhead(Generic[Item]):
 
 
 class _End:
-    def __init__(self, error: Exception | None) -> None:
+    def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
 

@@ -20,12 +20,12 @@ from functools import partial
 from itertools import chain, islice
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar, cast
 
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.streams.files.index import PARQUET, Row, begins_index, follow, parquet_rows, read_row
-from dehusk.streams.files.inflating import DAMAGE, InUtf8, inflated, is_plain, peek, span_on_disk
+from dehusk.streams.files.inflating import DAMAGE, InUtf8, Piped, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed_line, read_page_line
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
@@ -38,6 +38,9 @@ from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
 
 _ZIP = b"PK\x03\x04"
+_STANDARD_OUTPUT = 1
+"""Descriptor of standard output."""
+_HTML_BEGINS = (b"<", codecs.BOM_UTF16_LE + b"<\0", codecs.BOM_UTF16_BE + b"\0<")
 Item = TypeVar("Item")
 
 WACZ = ".wacz"
@@ -176,7 +179,8 @@ class _PageReader(_LineReader[Outcome]):
         if path == STANDARD_INPUT:
             name = "standard input"
             self._position.begin_file(name)
-            yield from self.read_whole(sys.stdin.buffer, name, partial(self.read_input, needs_url=needs_url))
+            piped = cast("BinaryIO", io.BufferedReader(Piped(sys.stdin.buffer)))
+            yield from self.read_whole(piped, name, partial(self.read_input, needs_url=needs_url))
             return
         unreadable: list[OSError] = []
         for file in files_of(path, unreadable):
@@ -185,6 +189,10 @@ class _PageReader(_LineReader[Outcome]):
                 with suppress(OSError):
                     size = file.measure() if isinstance(file, StoredPath) else file.stat().st_size
                     self._position.skip_file(size)
+                continue
+            if isinstance(file, Path) and _is_output(file):
+                detail = f"{name_of(file)} is what standard output is written to"
+                yield Skipped(SkipReason.NOT_A_PAGE, detail)
                 continue
             url = url_of(file, path, base_url)
             if needs_url and not url.startswith(("http", "file:")):
@@ -202,7 +210,7 @@ class _PageReader(_LineReader[Outcome]):
         elif start.startswith((_ZIP, PARQUET)):
             kind = "a zip file" if start.startswith(_ZIP) else "Parquet"
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} is {kind}: give its path")
-        elif not start.lstrip(BLANK).startswith(b"<"):
+        elif not start.lstrip(BLANK).startswith(_HTML_BEGINS):
             yield from self._read_any_lines(stream, name, self._first_line(stream))
         elif needs_url:
             raise ConfigurationError(f"{name} is HTML without a URL; give files, or JSON lines with both")
@@ -289,6 +297,14 @@ class _PageReader(_LineReader[Outcome]):
         if isinstance(outcome, Skipped) and body.startswith(_ZIP):
             return replace(outcome, detail=f"{outcome.detail}; if it is a WACZ, give it a name with {WACZ}")
         return outcome
+
+
+def _is_output(file: Path) -> bool:
+    """Return True for the regular file that standard output is written to, which would have no end."""
+    try:
+        return file.is_file() and os.path.samestat(file.stat(), os.fstat(_STANDARD_OUTPUT))
+    except OSError:
+        return False
 
 
 def _size(stream: BinaryIO) -> str:

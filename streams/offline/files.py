@@ -16,6 +16,7 @@ from dehusk.streams.files.position import BEGINNING, Place
 from dehusk.streams.offline.lines import Input, WriteFailure, unpickle_document
 from dehusk.streams.offline.run import Result, is_page, line_of
 from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.stores.stored import InputPath, StoredPath
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
@@ -93,7 +94,10 @@ def described(
     labeler = {"model": settings.triton.model, "model_version": _version(settings)}
     named |= {"format": settings.format, "labeler": settings.labeler, "site_key": settings.site_key}
     named |= {"page_seconds": settings.page.seconds, **limits, **labeler, **others}
-    return {"input": describe_input(paths), **{name: str(value) for name, value in named.items()}}
+    return {
+        "input": describe_input(paths),
+        **{name: encode_text(str(value)).decode() for name, value in named.items()},
+    }
 
 
 def _version(settings: WorkerSettings) -> str:

@@ -19,8 +19,8 @@ def first_state(serving: str, by: str) -> Rollout:
 def with_canary(state: Rollout, part: Part, by: str) -> Rollout:
     """Have a version label a share of the sites, instead of another canary.
 
-    If it served before, the probation of the one that serves ends: neither can be tried by the other while it is
-    tried itself.
+    If it served before, the probation of the one that serves ends: neither is a measure of the other while
+    both are tried.
 
     Raises:
         ConfigurationError: it is the one that serves.

@@ -63,15 +63,20 @@ def _table() -> Kinds:
     """Return the kinds of each code point up to `_KNOWN`, itself of none."""
     table = np.zeros(_KNOWN + 1, np.uint8)
     characters = [chr(code) for code in range(_KNOWN)]
-    for kind, which in (
-        (Kind.WORD, (each.isalnum() or each == "_" for each in characters)),
-        (Kind.CAPITAL, (each.isupper() or each.istitle() for each in characters)),
-        (Kind.DIGIT, (each.isdecimal() for each in characters)),
-        (Kind.PUNCTUATION, (each in PUNCTUATION for each in characters)),
-        (Kind.SENTENCE_END, (each in SENTENCE_ENDS for each in characters)),
-        (Kind.WIDE_SENTENCE_END, (each in WIDE_SENTENCE_ENDS for each in characters)),
+    for kind, belongs in (
+        (Kind.WORD, str.isalnum),
+        (Kind.CAPITAL, str.isupper),
+        (Kind.CAPITAL, str.istitle),
+        (Kind.DIGIT, str.isdecimal),
     ):
-        table[:_KNOWN] |= np.fromiter(which, np.bool_, _KNOWN) * np.uint8(kind)
+        table[:_KNOWN] |= np.fromiter(map(belongs, characters), np.bool_, _KNOWN) * np.uint8(kind)
+    for kind, members in (
+        (Kind.WORD, "_"),
+        (Kind.PUNCTUATION, PUNCTUATION),
+        (Kind.SENTENCE_END, SENTENCE_ENDS),
+        (Kind.WIDE_SENTENCE_END, WIDE_SENTENCE_ENDS),
+    ):
+        table[[*map(ord, members)]] |= np.uint8(kind)
     return table
 
 

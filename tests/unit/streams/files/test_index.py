@@ -151,6 +151,14 @@ def test_columns_of_wrong_types_in_parquet_cost_only_their_rows(crawl, folder):
     assert len(outcomes) == PAGES
 
 
+def test_a_time_that_python_lacks_is_damage(crawl, folder):
+    table = pa.Table.from_pylist(crawl[1])
+    times = pa.array([2**60] * len(table), pa.timestamp("us"))
+    pq.write_table(table.append_column("fetch_status", times), folder / "index.parquet")
+    (damaged,) = read(folder / "index.parquet", folder)
+    assert isinstance(damaged, Damaged)
+
+
 @pytest.mark.parametrize("cut", [-1, -100, 50, 4])
 def test_parquet_that_is_cut_off_is_damaged(crawl, folder, cut):
     (folder / "index.parquet").write_bytes(as_parquet(crawl[1])[:cut])

@@ -35,9 +35,25 @@ def in_members(data):
     return first + bytes(200_000) + gzip.compress(b"") + second + bytes(512)
 
 
+def in_xz_streams(data):
+    """The streams of several writers, with padding between them and at the end."""
+    half = len(data) // 2
+    first, second = lzma.compress(data[:half]), lzma.compress(data[half:])
+    return first + bytes(200_000) + second + lzma.compress(b"") + bytes(4)
+
+
 @pytest.mark.parametrize(
     "compress",
-    [bytes, gzip.compress, in_members, bz2.compress, lzma.compress, zstandard.compress, in_frames],
+    [
+        bytes,
+        gzip.compress,
+        in_members,
+        bz2.compress,
+        lzma.compress,
+        in_xz_streams,
+        zstandard.compress,
+        in_frames,
+    ],
 )
 def test_what_was_compressed_is_read_as_it_was(compress):
     opened = inflated(stream(compress(LINES)))
@@ -49,7 +65,13 @@ def test_what_was_compressed_is_read_as_it_was(compress):
 
 @pytest.mark.parametrize(
     ("compress", "part"),
-    [(zstandard.compress, "frame"), (in_frames, "frame"), (gzip.compress, "member"), (in_members, "member")],
+    [
+        (zstandard.compress, "frame"),
+        (in_frames, "frame"),
+        (gzip.compress, "member"),
+        (in_members, "member"),
+        (lzma.compress, "stream"),
+    ],
 )
 def test_what_is_cut_off_gives_what_was_before_and_an_error(compress, part):
     opened, read = inflated(stream(compress(LINES)[:-5000])), []
@@ -59,7 +81,14 @@ def test_what_is_cut_off_gives_what_was_before_and_an_error(compress, part):
     assert len(b"".join(read)) > len(LINES) / 2
 
 
-@pytest.mark.parametrize("compress", [zstandard.compress, gzip.compress])
+def test_xz_that_takes_much_memory_is_refused():
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 256 * MIB}]
+    compressed = lzma.compress(b"<p>" + bytes(1000), filters=filters)
+    with pytest.raises(DAMAGE, match=r"[Mm]emory"):
+        inflated(stream(compressed)).read()
+
+
+@pytest.mark.parametrize("compress", [zstandard.compress, gzip.compress, lzma.compress])
 def test_something_else_behind_it_is_damage(compress):
     with pytest.raises(DAMAGE):
         inflated(stream(compress(LINES) + b"something else")).read()

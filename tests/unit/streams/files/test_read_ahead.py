@@ -18,6 +18,19 @@ async def test_gives_everything_in_order():
     assert await all_of(ReadAhead(iter(()), 7)) == []
 
 
+async def test_raises_whatever_the_iterator_raised():
+    class PanicError(BaseException): ...
+
+    def items():
+        yield 1
+        raise PanicError
+
+    ahead = ReadAhead(items(), 2)
+    assert await ahead.take() == [1]
+    with pytest.raises(PanicError):
+        await asyncio.wait_for(ahead.take(), 10)
+
+
 async def test_the_end_stays_the_end():
     ahead = ReadAhead(iter([1]), 2)
     assert await all_of(ahead) == [1]

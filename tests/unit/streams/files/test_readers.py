@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.files import readers
 from dehusk.streams.files.paths import STANDARD_INPUT, input_size
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import ESCAPED, read_lines, read_pages
@@ -347,6 +348,34 @@ def test_standard_input_may_be_compressed_or_one_page(monkeypatch, compress):
     assert page.html.decode().endswith(f"{HTML}\n<p>more")
 
 
+@pytest.mark.parametrize(
+    "data", [b" \n" + HTML.encode(), gzip.compress(HTML.encode()), b"\xff\xfe" + HTML.encode("utf-16-le")]
+)
+def test_standard_input_that_comes_slowly_is_told_by_more_than_its_first_bytes(monkeypatch, data):
+    pieces = iter([data[:1], data[1:2], data[2:]])
+
+    class Slow(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            piece = next(pieces, b"")
+            buffer[: len(piece)] = piece
+            return len(piece)
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Slow())))
+    (page,) = read(STANDARD_INPUT)
+    assert HTML in page.html.decode()
+
+
+def test_the_file_that_standard_output_is_written_to_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "a.jsonl").write_bytes(lines(*numbered(1)))
+    with (tmp_path / "a.jsonl").open("ab") as output:
+        monkeypatch.setattr(readers, "_STANDARD_OUTPUT", output.fileno())
+        (skipped,) = read(tmp_path)
+    assert (skipped.reason, "standard output" in skipped.detail) == (SkipReason.NOT_A_PAGE, True)
+
+
 def test_standard_input_that_is_a_page_has_no_url_to_feed_it_by(monkeypatch):
     monkeypatch.setattr(sys, "stdin", piped(HTML.encode()))
     with pytest.raises(ConfigurationError, match="without a URL"):
@@ -488,6 +517,12 @@ def test_lines_may_be_in_utf_16(tmp_path, monkeypatch, mark, cut):
 def test_the_page_of_a_line_may_be_encoded_twice(tmp_path, encode):
     (tmp_path / "a.jsonl").write_bytes(lines({"url": PAGE.url, "html": encode(HTML)}))
     assert [page.html for page in read(tmp_path)] == [HTML.encode()]
+
+
+def test_a_line_may_be_encoded_twice(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(lines(json.dumps({"id": 1.50, "html": HTML})))
+    (page,) = read(tmp_path)
+    assert (page.id, page.html) == ("1.5", HTML.encode())
 
 
 def test_a_name_within_a_name_does_not_make_an_archive(tmp_path):
