@@ -9,7 +9,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.ready ## make .venv with everything that demo, test and bench use
+setup: .venv/.ready ## make .venv with everything that demo, test, bench and docs use
 
 demo: setup ## crawl a real site and clean it while it is crawled (ARGS='--help' says more)
 	.venv/bin/dehusk demo $(ARGS)
@@ -47,14 +47,13 @@ dashboards: setup ## check the dashboards of docker/grafana by Grafana's own sch
 bench: setup ## measure the stream and its steps, compared with trafilatura and resiliparse
 	.venv/bin/python -m benchmarks $(ARGS)
 
-docs: .venv-docs/.ready ## build the documentation as a website into build/site (ARGS='--site-dir DIR'; a dead link fails)
-	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet $(ARGS)
-	@echo "build/site/index.html is the website; .venv-docs/bin/mkdocs serve shows it with its search."
+docs: setup ## build the documentation as a website into build/site (ARGS='--site-dir DIR'; a dead link fails)
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet $(ARGS)
+	@echo "build/site/index.html is the website; .venv/bin/mkdocs serve shows it with its search."
 
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
-	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra test --extra bench --extra docs --group lock --group wheel -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training -o requirements-training.lock $(ARGS)
-	$(COMPILE) pyproject.toml --extra docs -c requirements.lock -o requirements-docs.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra otlp --extra parquet --extra stores -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 generate: setup ## make the generated sources of inference and schemas/json anew
@@ -71,7 +70,7 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 	build/venv/bin/dehusk clean --no-blocks inference/golden_pages >/dev/null
 
 clean: ## remove the virtual environments, what was compiled, and caches
-	rm -rf .venv .venv-training .venv-docs build dist *.egg-info inference/native/*.so inference/native/feature.pxd
+	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so inference/native/feature.pxd
 	rm -rf .cache/crawlers .cache/helm .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
@@ -81,9 +80,6 @@ NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx infer
 
 .venv-training/.ready: requirements-training.lock pyproject.toml $(NATIVE)
 	$(call install,.venv-training,requirements-training.lock)
-
-.venv-docs/.ready: requirements-docs.lock pyproject.toml $(NATIVE)
-	$(call install,.venv-docs,requirements-docs.lock)
 
 # Triton's Python backend, which installs with pip for Linux on x86-64 alone, loads libpython at run time.
 define HAS_LIBPYTHON
