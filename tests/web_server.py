@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote
 
+PLACE = "bytes {}-{}/{}"
+"""The place of a part, its first and last byte, and the bytes of the whole, as the server states it."""
 _RANGE = re.compile(r"bytes=(\d+)-(\d+)")
 
 
@@ -63,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
         if begin >= len(content):
             self._answer(416, {"Content-Range": f"bytes */{len(content)}"}, b"")
         else:
-            place = {"Content-Range": f"bytes {begin}-{end - 1}/{len(content)}"}
+            place = {"Content-Range": PLACE.format(begin, end - 1, len(content))}
             self._answer(206, place, content[begin:end])
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:

@@ -199,19 +199,19 @@ async def _print_table(
     from dehusk.streams.topics.replay import find_letters
 
     reasons: Counter[tuple[str, str]] = Counter()
-    last: list[tuple[datetime, int, FoundLetter]] = []
+    last: list[tuple[datetime, int, tuple[str, ...]]] = []
     settled = 0
     async for entry in find_letters(kafka, topic, selection):
         if entry.settled and not settled_too:
             settled += 1
             continue
         reasons[entry.letter.stage, entry.letter.reason] += 1
-        heapq.heappush(last, (entry.failed_at, reasons.total(), entry))
+        heapq.heappush(last, (entry.failed_at, reasons.total(), _row(entry)))
         if len(last) > limit:
             heapq.heappop(last)
     console = plain_console()
     if last:
-        print_table(console, _COLUMNS, [_row(entry) for _, _, entry in sorted(last)])
+        print_table(console, _COLUMNS, [row for _, _, row in sorted(last)])
     for (stage, reason), count in reasons.most_common():
         console.print(printable(f"{count:,} {reason} ({stage})"))
     console.print(f"{pluralize(reasons.total(), 'dead letter')} on {topic}")

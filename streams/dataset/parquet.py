@@ -15,6 +15,8 @@ GROUP_BYTES = 64 * MIB
 """Bytes of a row group before it is compressed."""
 _BATCH_ROWS = 32
 """Rows that become columns together, which take less memory than rows."""
+_BATCH_BYTES = 16 * MIB
+"""Bytes of pages, as crawled, whose rows do so, however few they are."""
 _NOTE = b"dehusk"
 """Key of the note in the metadata of a file."""
 
@@ -27,13 +29,15 @@ class ParquetPart:
         self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", compression_level=3)
         self._group_bytes = min(GROUP_BYTES, max_bytes)
         self._rows: list[Row] = []
+        self._raw_bytes = 0
         self._batches: list[pa.RecordBatch] = []
         self._bytes = 0
 
     def write(self, row: Row) -> None:
         """Add a row; write the row group once it is large."""
         self._rows.append(row)
-        if len(self._rows) == _BATCH_ROWS:
+        self._raw_bytes += row.document.raw_length if row.document else 0
+        if len(self._rows) == _BATCH_ROWS or self._raw_bytes >= _BATCH_BYTES:
             self._make_columns()
             if self._bytes >= self._group_bytes:
                 self._write_group()
@@ -57,6 +61,7 @@ class ParquetPart:
             self._batches.append(batch)
             self._bytes += batch.nbytes
             self._rows.clear()
+            self._raw_bytes = 0
 
     def _write_group(self) -> None:
         if self._batches:

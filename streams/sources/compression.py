@@ -119,7 +119,9 @@ def _gzip(body: bytes, limit: int) -> bytes:
         if not member.eof and len(inflated) < limit:
             raise EOFError("it ends early")
         body = member.unused_data
-    raise EOFError(f"more than {_MAX_MEMBERS} members")
+    if body.startswith(GZIP) and len(inflated) < limit:
+        raise EOFError(f"more than {_MAX_MEMBERS} members")
+    return bytes(inflated)
 
 
 def _deflate(body: bytes, limit: int) -> bytes:
@@ -163,7 +165,9 @@ def _zstd(body: bytes, limit: int) -> bytes:
         if not frame.eof and len(inflated) < limit:
             raise EOFError("it ends early")
         body = frame.unused_data + body[end:]
-    raise EOFError(f"more than {_MAX_MEMBERS} frames")
+    if body.startswith(ZSTD) and len(inflated) < limit:
+        raise EOFError(f"more than {_MAX_MEMBERS} frames")
+    return bytes(inflated)
 
 
 def _is_zlib(body: bytes) -> bool:

@@ -124,7 +124,7 @@ def _whole_size(answer: Answer, begin: int) -> int | None:
     """Return the bytes of an object of which an answer has a part; None if it has not what was asked for."""
     if answer.status == 206:
         found = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
-        return int(found[2]) if found and int(found[1]) == begin else None
+        return int(found[2]) if found and int(found[1]) == begin < int(found[2]) else None
     length = answer.headers.get("Content-Length", "")
     return int(length) if not begin and _SIZE.fullmatch(length) else None
 

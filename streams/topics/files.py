@@ -46,7 +46,6 @@ class TopicFiles:
     """Registry of the schemas of documents in Avro, if there is one."""
     of_lines: bool
     """True for files of lines, which take documents as they are."""
-    written: int = 0
     broken: int = 0
     """Records that are no documents, which have a row with an error."""
     is_incomplete: bool = False
@@ -110,7 +109,6 @@ class TopicFiles:
         row = self._row(message)
         self.folder.write(row, move)
         self.broken += row.error is not None
-        self.written += 1
 
     def _row(self, message: Message) -> Row:
         place = (message.topic, message.partition, message.offset)

@@ -5,8 +5,10 @@ import io
 import json
 import shutil
 import subprocess
+import tracemalloc
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,6 +59,20 @@ def test_a_file_of_something_else_or_a_part_of_one_has_no_note(tmp_path: Path, n
         path.write_bytes(content)
         with pytest.raises((ValueError, OSError)):
             read_note(path)
+
+
+def test_documents_of_large_pages_do_not_wait_for_others_as_objects(tmp_path: Path) -> None:
+    size = 6 << 20
+    with (tmp_path / "part.parquet").open("wb") as file:
+        part = file_format("parquet").open(file, (), 1 << 30)
+        tracemalloc.start()
+        try:
+            for number in range(3):
+                part.write(Row(document=replace(FULL, text=str(number) * size, raw_length=size)))
+            assert tracemalloc.get_traced_memory()[0] < size
+        finally:
+            tracemalloc.stop()
+        part.end(b"{}")
 
 
 def test_parquet_is_read_by_pyarrow_and_duckdb(tmp_path: Path) -> None:

@@ -114,6 +114,13 @@ def test_a_damaged_body_is_refused(coding, body):
     assert refusal.value.reason is BrokenReason.MALFORMED_COMPRESSION
 
 
+@pytest.mark.parametrize(("coding", "compress"), [("gzip", gzip.compress), ("zstd", zstandard.compress)])
+def test_a_body_has_64_members_or_frames_at_most(coding, compress):
+    assert inflate(compress(b"<p>") * 64, coding, LIMIT) == b"<p>" * 64
+    with pytest.raises(PageError, match="more than 64"):
+        inflate(compress(b"<p>") * 65, coding, LIMIT)
+
+
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 def test_words_without_markup_may_be_inflated_already(coding):
     assert inflate(b"words before <p>the markup", coding, LIMIT) == b"words before <p>the markup"

@@ -31,6 +31,12 @@ def test_a_part_ends_where_the_object_does(server):
     assert fetch(server, len(CONTENT) - 5, len(CONTENT) + 5).data == CONTENT[-5:]
 
 
+def test_a_part_behind_the_end_that_its_server_states_is_refused(server, monkeypatch):
+    monkeypatch.setattr("tests.web_server.PLACE", "bytes {}-{}/3")
+    with pytest.raises(StoreError, match="gives no parts"):
+        fetch(server, 5, 10)
+
+
 def test_an_empty_object_has_an_empty_part(server):
     server.objects["/a"] = b""
     assert (fetch(server).data, fetch(server).size) == (b"", 0)
