@@ -9,6 +9,7 @@ from functools import partial
 import click
 
 from dehusk.inference.labelers.labeler import Labeler
+from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.options import NO_RENDERING, DocumentOptions
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.cli.shared.output_options import LINES, TEXTS, report_resumption
@@ -79,7 +80,7 @@ class OfflineRun:
             sampling(self.statistics, settings.redis) as note,
             open_pool(open_work, settings.processes, settings.page) as pool,
         ):
-            await self._advise(labelers[0])
+            await self._try(labelers[0])
             with self._files(with_template=store is not None) as files:
                 if self.two_pass and store is not None:
                     await self._count(pool, labelers, store)
@@ -128,11 +129,16 @@ class OfflineRun:
             for labeler in labelers:
                 await labeler.close()
 
-    async def _advise(self, labeler: Labeler) -> None:
-        """Warn of a labeler that does not tell user comments apart, where the command line asks for it."""
-        if not self.settings.comments_are_told_apart:
-            return
-        (labels,) = await labeler.label([PROBE])
+    async def _try(self, labeler: Labeler) -> None:
+        """Label a line of text; warn of a labeler that does not tell comments apart, if it is asked to do so.
+
+        Raises:
+            UnavailableError: Triton does not answer.
+        """
+        try:
+            (labels,) = await labeler.label([PROBE])
+        except UnavailableError as error:
+            raise UnavailableError(f"{error}; --labeler onnx labels in this process") from error
         if isinstance(labels, Prediction) and (advice := comments_advice(self.settings, labels)):
             warn(advice)
 

@@ -148,7 +148,8 @@ def test_a_triton_that_is_away_is_an_error_though_the_input_has_not_ended():
         process.stdin.flush()
         assert process.wait(timeout=60) == 1
         (message,) = process.stderr.read().splitlines()
-    assert message.startswith("dehusk: ")
+    assert message.startswith("dehusk: Triton at ")
+    assert message.endswith("; --labeler onnx labels in this process")
 
 
 def test_reads_html_and_web_archives(tmp_path):
