@@ -36,6 +36,8 @@ _BIG5 = """
     fe52猪 fe6f瑜 feaa瓩 fedd砉
 """
 """Characters that Python does not read: the bytes of each, or of the first of a run."""
+_MOST_UNREAD = 10_000
+"""Most characters that Python does not read, of which each is looked at."""
 _ESCAPE = re.compile(rb"\x1b(\([BJI]|\$[@B])")
 _AS_EUC = bytes(0xFF if byte > 0x7F else byte | 0x80 if 0x20 < byte < 0x7F else byte for byte in range(256))
 """The bytes of characters in ISO-2022-JP, which have seven bits, as those in EUC-JP."""
@@ -43,11 +45,17 @@ _ROMAN = str.maketrans("\\~", "¥‾")
 
 
 def decode(body: bytes, name: str) -> str:
-    """Decode a body; `name` is the standard's. U+FFFD stands for bytes that make no character."""
+    """Decode a body; `name` is the standard's. U+FFFD stands for bytes that make no character.
+
+    It also stands for those that Python does not read, where they are very many: such a body has another
+    encoding, and each costs a call.
+    """
     if name == "iso-2022-jp":
         return _decode_iso_2022_jp(body)
     name = "gb18030" if name == "gbk" else name
-    text, _ = webencodings.decode(body, name, _error_handler(name))
+    text, _ = webencodings.decode(body, name, "replace")
+    if 0 < text.count("\ufffd") <= _MOST_UNREAD:
+        text, _ = webencodings.decode(body, name, _error_handler(name))
     for read, meant in zip(*_SUBSTITUTES.get(name, ("", "")), strict=True):
         text = text.replace(read, meant)
     return text

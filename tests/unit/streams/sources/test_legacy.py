@@ -64,3 +64,8 @@ def test_iso_2022_jp_reads_what_its_escape_sequences_say(body, text):
 @given(st.binary(), st.sampled_from(["big5", "euc-jp", "gbk", "iso-2022-jp", "windows-1255", "shift_jis"]))
 def test_any_bytes_become_text(body, name):
     assert isinstance(decode(body, name), str)
+
+
+def test_only_so_many_bytes_that_python_does_not_read_are_looked_at():
+    assert decode(b"\x80 " * 10_000, "gb18030") == "€ " * 10_000
+    assert decode(b"\x80 " * 10_001, "gb18030") == "\ufffd " * 10_001
