@@ -349,7 +349,9 @@ def test_standard_input_may_be_compressed_or_one_page(monkeypatch, compress):
 
 
 @pytest.mark.parametrize(
-    "data", [b" \n" + HTML.encode(), gzip.compress(HTML.encode()), b"\xff\xfe" + HTML.encode("utf-16-le")]
+    "data",
+    [b" \n" + HTML.encode(), gzip.compress(HTML.encode()), b"\xff\xfe" + HTML.encode("utf-16-le")],
+    ids=["blank", "gzip", "utf-16"],
 )
 def test_standard_input_that_comes_slowly_is_told_by_more_than_its_first_bytes(monkeypatch, data):
     pieces = iter([data[:1], data[1:2], data[2:]])
