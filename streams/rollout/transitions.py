@@ -151,13 +151,18 @@ def roll_back(state: Rollout, by: str, reason: str) -> Rollout:
 
 
 def without_version(state: Rollout, version: str, by: str, reason: str) -> Rollout | None:
-    """Return the state without an unfit version; None where it does not name it, or has no other one."""
+    """Return the state without an unfit version; None where it does not name it, or has no other one.
+
+    If it served before, it is not gone back to.
+    """
     changed = _next(state, by, reason)
     changed = replace(changed, change=replace(changed.change, taken_back=version))
     if state.serving == version:
         return None if state.previous is None else _serve_previous(changed, state.previous)
     left = _without_parts(changed, version)
-    return None if (left.canary, left.shadow) == (state.canary, state.shadow) else left
+    if (left.canary, left.shadow) == (state.canary, state.shadow):
+        return None
+    return replace(left, previous=None, promoted_at=None) if version == state.previous else left
 
 
 def describe_versions(serving: str, canary: Part | None = None, shadow: Part | None = None) -> str:

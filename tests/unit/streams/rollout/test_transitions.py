@@ -163,6 +163,14 @@ def test_a_version_that_is_not_fit_is_taken_out_wherever_it_is_named() -> None:
     assert (back.serving, back.previous) == ("7", None)
 
 
+@pytest.mark.parametrize("tried", [with_canary, with_shadow])
+def test_a_version_that_served_before_and_is_not_fit_is_not_gone_back_to(tried) -> None:
+    taken = without_version(tried(promote(START, "8", "me"), Part("7", 0.1), "me"), "7", "a worker", "NaN")
+    assert taken is not None
+    assert (taken.serving, taken.previous, taken.trusted(taken.change.at)) == ("8", None, None)
+    assert taken.kept == {"8"}
+
+
 def test_after_a_version_was_taken_back_a_rollback_does_not_leave_the_good_one() -> None:
     good = promote(START, "8", "me")
     taken = without_version(with_canary(good, Part("9", 0.1), "me"), "9", "worker-1", "NaN")
