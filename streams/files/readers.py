@@ -65,12 +65,12 @@ def read_pages(
 ) -> Iterator[Outcome]:
     """Yield one outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
-    `-` is standard input: an archive, one page where that begins with `<`, else JSON lines. An HTML file has
-    the URL of its path: below `base_url` as it lies below the path that was named, else `file:///…`. The URL
-    of a line is what it says, or empty; with `needs_url`, what is no URL of a page gives one Broken. If a
-    file is damaged, the pages before the damage come first and then one Damaged. `position` is kept up to
-    date. Items up to the place `after` are left out; files that hold no others are not read. Rows of an index
-    point to WARC files in `warc_directory`.
+    `-` is standard input, which is read as a named pipe is: an archive, one page where that begins with `<`,
+    else JSON lines. An HTML file has the URL of its path: below `base_url` as it lies below the path that was
+    named, else `file:///…`. The URL of a line is what it says, or empty; with `needs_url`, what is no URL of
+    a page gives one Broken. If a file is damaged, the pages before the damage come first and then one
+    Damaged. `position` is kept up to date. Items up to the place `after` are left out; files that hold no
+    others are not read. Rows of an index point to WARC files in `warc_directory`.
 
     Raises:
         ConfigurationError: a path does not exist, or a store does not give it.
@@ -177,10 +177,11 @@ class _PageReader(_LineReader[Outcome]):
     def read_path(self, path: InputPath, base_url: str, *, needs_url: bool) -> Iterator[Outcome]:
         """Yield the pages of a file, of all files below a directory, or of standard input."""
         if path == STANDARD_INPUT:
-            name = "standard input"
-            self._position.begin_file(name)
-            piped = cast("BinaryIO", io.BufferedReader(Piped(sys.stdin.buffer)))
-            yield from self.read_whole(piped, name, partial(self.read_input, needs_url=needs_url))
+            yield from self._read_piped(sys.stdin.buffer, "standard input", needs_url=needs_url)
+            return
+        if isinstance(path, Path) and path.is_fifo():
+            with path.open("rb") as raw:
+                yield from self._read_piped(raw, name_of(path), needs_url=needs_url)
             return
         unreadable: list[OSError] = []
         for file in files_of(path, unreadable):
@@ -202,8 +203,13 @@ class _PageReader(_LineReader[Outcome]):
         for error in unreadable:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}")
 
+    def _read_piped(self, raw: BinaryIO, name: str, *, needs_url: bool) -> Iterator[Outcome]:
+        self._position.begin_file(name)
+        piped = cast("BinaryIO", io.BufferedReader(Piped(raw)))
+        yield from self.read_whole(piped, name, partial(self.read_input, needs_url=needs_url))
+
     def read_input(self, stream: BinaryIO, name: str, *, needs_url: bool) -> Iterator[Outcome]:
-        """Yield the pages of standard input: of an archive, one page that begins with `<`, or JSON lines."""
+        """Yield the pages of a pipe: of an archive, one page that begins with `<`, or JSON lines."""
         start = peek(stream)
         if start.startswith(_ARCHIVE_BEGINS):
             yield from read_warc(stream, self._max_bytes)

@@ -1,6 +1,7 @@
 """The user's Kafka cluster: its topics, and the rights on them."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -221,11 +222,10 @@ async def _wait_until_known(
     Raises:
         ConfigurationError: they do not list some for the user, who may create topics and know of none.
     """
-    waited = 0.0
+    until = time.monotonic() + _KNOWN_SECONDS
     while unknown := set(names) - set(await admin.list_topics()):
-        if waited > _KNOWN_SECONDS:
+        if time.monotonic() > until:
             raise refusal(settings, [Right(Operation.READ, name) for name in sorted(unknown)])
-        waited += _KNOWN_POLL_SECONDS
         await asyncio.sleep(_KNOWN_POLL_SECONDS)
 
 

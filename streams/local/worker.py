@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from urllib.request import urlopen
 
 import msgspec
@@ -74,7 +75,7 @@ class Monitoring:
         try:
             with urlopen(self.url + page, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 an http URL of ours
                 return bytes(answer.read())
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise UnavailableError(f"{self.url}{page} does not answer: {error}") from error
 
 

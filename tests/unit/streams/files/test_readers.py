@@ -7,6 +7,7 @@ import lzma
 import os
 import sys
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import orjson
@@ -105,6 +106,14 @@ def test_links_that_go_in_circles_or_nowhere_do_no_harm(tmp_path):
     assert (first.html, second.html) == (HTML.encode(), HTML.encode())
     assert "nowhere.html is not a regular file" in nowhere.detail
     assert "pipe.html is not a regular file" in pipe.detail
+
+
+def test_a_pipe_that_is_named_is_read_as_standard_input_is(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as writers:
+        writers.submit(pipe.write_bytes, lines(*numbered(2)))
+        assert [page.id for page in read(pipe)] == ["0", "1"]
 
 
 def test_a_file_that_cannot_be_reached_is_named_and_the_others_are_read(tmp_path):
