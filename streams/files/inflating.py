@@ -92,7 +92,7 @@ class Piped(_Converted):
     def _convert(self) -> bool:
         read = cast("io.BufferedReader", self._raw).read1
         data = read()
-        while not self._is_begun and len(data.lstrip(BLANK)) < _TELLING and (more := read()):
+        while not self._is_begun and _may_be_anything(data) and (more := read()):
             data += more
         self._is_begun = True
         self._converted = memoryview(data)
@@ -218,6 +218,11 @@ class _ZstdFile(_Converted):
             self._converted = memoryview(frame.decompress(data))
             self._frame, self._next_frame = (None, frame.unused_data) if frame.eof else (frame, b"")
         return bool(data)
+
+
+def _may_be_anything(data: bytes) -> bool:
+    """Return True if the first bytes of a stream are too few to tell what it holds."""
+    return len(data) < _STEP and len(data.lstrip(BLANK)) < _TELLING
 
 
 def is_plain(stream: BinaryIO) -> bool:

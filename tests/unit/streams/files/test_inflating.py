@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 import zstandard
 
-from dehusk.streams.files.inflating import DAMAGE, inflated, peek
+from dehusk.streams.files.inflating import DAMAGE, Piped, inflated, peek
 from dehusk.streams.settings import MIB
 
 LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(20_000))
@@ -79,6 +79,18 @@ def test_what_is_cut_off_gives_what_was_before_and_an_error(compress, part):
         read.extend(iter(lambda: opened.read1(100), b""))
     assert LINES.startswith(b"".join(read))
     assert len(b"".join(read)) > len(LINES) / 2
+
+
+def test_white_space_without_end_is_given_in_pieces():
+    class Blank(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            buffer[:] = b" " * len(buffer)
+            return len(buffer)
+
+    assert Piped(io.BufferedReader(Blank())).read(100) == b" " * 100
 
 
 def test_xz_that_takes_much_memory_is_refused():
