@@ -194,8 +194,7 @@ def _open_streams() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, other), mode))
     for descriptor in (0, 1):
-        if not os.get_blocking(descriptor):
-            os.set_blocking(descriptor, True)
+        os.set_blocking(descriptor, True)
     out = sys.stdout
     if isinstance(out.buffer, io.RawIOBase):
         sys.stdout = os.fdopen(

@@ -201,7 +201,7 @@ def _require_statistics(statistics: str, paths: Sequence[InputPath], *, two_pass
     """
     if two_pass and statistics == NO_STATISTICS:
         raise click.UsageError("--two-pass needs --site-statistics memory or the URL of a Redis")
-    if two_pass and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
+    if two_pass and any(map(_is_read_once, paths)):
         raise click.UsageError("--two-pass reads its pages twice: name files, not standard input or a pipe")
     if statistics in (NO_STATISTICS, IN_MEMORY):
         refuse_typed(f"--site-statistics redis://…, not {statistics}", "redis_cluster", "redis_seconds")
@@ -229,7 +229,7 @@ def _require_output(
                 f"--output {output.folder} is in {path}, so its files would be read as pages: name a folder "
                 "outside"
             )
-    if output.resume and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
+    if output.resume and any(map(_is_read_once, paths)):
         raise click.UsageError("--resume reads its input again: name files, not standard input or a pipe")
     if output.resume and statistics == IN_MEMORY and not two_pass:
         raise click.UsageError(
@@ -239,5 +239,5 @@ def _require_output(
 
 
 def _is_read_once(path: InputPath) -> bool:
-    """Return True for a pipe, and anything else that is neither a file nor a directory."""
-    return not (path.is_file() or path.is_dir())
+    """Return True for standard input, a pipe, and anything else that is neither a file nor a directory."""
+    return path == STANDARD_INPUT or not (path.is_file() or path.is_dir())

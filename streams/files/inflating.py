@@ -26,7 +26,7 @@ what `xz -9` needs. One that declares more is refused."""
 _ZSTD_STEP = KIB
 """Bytes that are inflated at once: they give 32 MiB at most, 128 KiB for each four."""
 _STEP = 64 * KIB
-"""Bytes of gzip or xz that are read at once, and most bytes that are inflated at once."""
+"""Bytes that are read at once, but of zstd, and most bytes that gzip and xz are inflated to at once."""
 _MOST_MEMBERS = 10_000
 """Members of gzip whose places are known: more than those whose content a buffer holds."""
 _PEEKED = 64
@@ -43,7 +43,9 @@ def inflated(raw: BinaryIO) -> BinaryIO:
         return cast("BinaryIO", bz2.BZ2File(raw))
     if start.startswith(ZSTD):
         return io.BufferedReader(_ZstdFile(raw))
-    return cast("BinaryIO", io.BufferedReader(_XzFile(raw))) if start.startswith(_XZ) else raw
+    if start.startswith(_XZ):
+        return io.BufferedReader(_XzFile(raw))
+    return raw
 
 
 def peek(stream: BinaryIO) -> bytes:
@@ -107,7 +109,7 @@ class InUtf8(_Converted):
         self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
 
     def _convert(self) -> bool:
-        data = self._raw.read(64 * KIB)
+        data = self._raw.read(_STEP)
         self._converted = memoryview(self._decoder.decode(data, final=not data).encode())
         return bool(data)
 

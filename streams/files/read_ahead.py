@@ -44,15 +44,15 @@ class ReadAhead(Generic[Item]):
 
     def _advance(self) -> None:
         error: BaseException | None = None
+        try:
+            for item in self._items:
+                self._free.acquire()
+                self._hand_over(item)
+        except _NobodyReadsError:
+            return
+        except BaseException as raised:  # noqa: BLE001 it is raised again where the items are taken
+            error = raised
         with suppress(_NobodyReadsError):
-            try:
-                for item in self._items:
-                    self._free.acquire()
-                    self._hand_over(item)
-            except _NobodyReadsError:
-                return
-            except BaseException as raised:  # noqa: BLE001 it is raised again where the items are taken
-                error = raised
             self._hand_over(_End(error))
 
     def _hand_over(self, item: "Item | _End") -> None:

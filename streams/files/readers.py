@@ -308,7 +308,7 @@ class _PageReader(_LineReader[Outcome]):
 def _is_output(file: Path) -> bool:
     """Return True for the regular file that standard output is written to, which would have no end."""
     try:
-        return file.is_file() and os.path.samestat(file.stat(), os.fstat(_STANDARD_OUTPUT))
+        return os.path.samestat(file.stat(), os.fstat(_STANDARD_OUTPUT)) and file.is_file()
     except OSError:
         return False
 

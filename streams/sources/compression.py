@@ -110,17 +110,16 @@ _Decode = Callable[[bytes, int], bytes]
 
 def _gzip(body: bytes, limit: int) -> bytes:
     """Inflate all members of a gzip body; what follows them is ignored, as browsers do."""
-    inflated = bytearray()
-    for _ in range(_MAX_MEMBERS):
-        if not body.startswith(GZIP) or len(inflated) >= limit:
-            return bytes(inflated)
+    inflated, members = bytearray(), 0
+    while body.startswith(GZIP) and len(inflated) < limit:
+        if members == _MAX_MEMBERS:
+            raise EOFError(f"more than {_MAX_MEMBERS} members")
+        members += 1
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         inflated += member.decompress(body, limit - len(inflated))
         if not member.eof and len(inflated) < limit:
             raise EOFError("it ends early")
         body = member.unused_data
-    if body.startswith(GZIP) and len(inflated) < limit:
-        raise EOFError(f"more than {_MAX_MEMBERS} members")
     return bytes(inflated)
 
 
@@ -153,10 +152,11 @@ def _inflate_brotli(decoder: Any, body: bytes, limit: int) -> bytes:  # noqa: AN
 
 def _zstd(body: bytes, limit: int) -> bytes:
     """Inflate all frames of a zstd body in steps, as its decoder knows no limit."""
-    inflated = bytearray()
-    for _ in range(_MAX_MEMBERS):
-        if not body.startswith(ZSTD) or len(inflated) >= limit:
-            return bytes(inflated)
+    inflated, frames = bytearray(), 0
+    while body.startswith(ZSTD) and len(inflated) < limit:
+        if frames == _MAX_MEMBERS:
+            raise EOFError(f"more than {_MAX_MEMBERS} frames")
+        frames += 1
         frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
         for end in range(_ZSTD_STEP, len(body) + _ZSTD_STEP, _ZSTD_STEP):
             inflated += frame.decompress(body[end - _ZSTD_STEP : end])
@@ -165,8 +165,6 @@ def _zstd(body: bytes, limit: int) -> bytes:
         if not frame.eof and len(inflated) < limit:
             raise EOFError("it ends early")
         body = frame.unused_data + body[end:]
-    if body.startswith(ZSTD) and len(inflated) < limit:
-        raise EOFError(f"more than {_MAX_MEMBERS} frames")
     return bytes(inflated)
 
 

@@ -54,8 +54,9 @@ def decode(body: bytes, name: str) -> str:
         return _decode_iso_2022_jp(body)
     name = "gb18030" if name == "gbk" else name
     text, _ = webencodings.decode(body, name, "replace")
-    if 0 < text.count("\ufffd") <= _MOST_UNREAD:
-        text, _ = webencodings.decode(body, name, _error_handler(name))
+    handler = _error_handler(name)
+    if handler is not None and 0 < text.count("\ufffd") <= _MOST_UNREAD:
+        text, _ = webencodings.decode(body, name, handler)
     for read, meant in zip(*_SUBSTITUTES.get(name, ("", "")), strict=True):
         text = text.replace(read, meant)
     return text
@@ -79,10 +80,10 @@ def _decode_escaped(escape: bytes, text: bytes) -> str:
     return decode(text.translate(_AS_EUC), "euc-jp")
 
 
-def _error_handler(name: str) -> str:
-    """Return the name of the handler of bytes that Python does not read."""
+def _error_handler(name: str) -> str | None:
+    """Return the name of the handler of bytes that Python does not read; None if none are looked at."""
     name = "windows" if name.startswith("windows-") else name
-    return f"dehusk-{name}" if name in _UNREAD else "replace"
+    return f"dehusk-{name}" if name in _UNREAD else None
 
 
 def _read_windows(byte: bytes) -> str:
