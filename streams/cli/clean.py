@@ -22,18 +22,19 @@ from dehusk.streams.cli.shared.options import (
     number_option,
     refuse_typed,
 )
-from dehusk.streams.cli.shared.output_options import output_options, require_suiting
+from dehusk.streams.cli.shared.output_options import TEXTS, output_options, require_suiting
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     document_options,
     page_limit_options,
+    require_place,
     site_key_option,
     warc_directory_option,
 )
 from dehusk.streams.cli.shared.service_options import (
     labeler_options,
     redis_client_options,
-    require_labeler_of_repository,
+    require_labeler_of_model,
 )
 from dehusk.streams.files.paths import STANDARD_INPUT, require_path
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
@@ -150,7 +151,9 @@ def command(
     or WET. A file has its name once it is whole; --resume goes on behind the last one, whatever has ended the
     run before.
     """
-    require_labeler_of_repository(settings.labeler)
+    require_labeler_of_model(settings.labeler)
+    form = TEXTS if output and output.format == TEXTS else settings.format
+    require_place(form, settings.options)
     paths = paths or (STANDARD_INPUT,)
     for path in paths:
         require_path(path)

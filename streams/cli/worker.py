@@ -33,6 +33,7 @@ from dehusk.streams.cli.shared.page_options import (
     document_options,
     page_limit_options,
     require_folders,
+    require_place,
     site_key_option,
     source_options,
 )
@@ -41,8 +42,7 @@ from dehusk.streams.cli.shared.service_options import (
     model_options,
     redis_options,
     repository_option,
-    require_labeler_of_repository,
-    require_labeler_of_triton,
+    require_labeler_of_model,
     triton_option,
     triton_settings,
 )
@@ -314,8 +314,8 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
         _check_value_format(settings)
     elif was_typed("schema_subject"):
         raise click.UsageError("--schema-subject is for the schema of a --value-format other than json")
-    require_labeler_of_triton(settings.labeler)
-    require_labeler_of_repository(settings.labeler)
+    require_labeler_of_model(settings.labeler)
+    require_place(settings.format, settings.options)
     if settings.topics.control:
         _check_versions(settings)
     elif settings.webhook:

@@ -251,8 +251,9 @@ def refuse_typed(purpose: str, *parameters: str) -> None:
     Raises:
         click.UsageError: one of them comes from the command line.
     """
+    names = {each.name: each.opts[0] for each in click.get_current_context().command.params}
     for parameter in filter(was_typed, parameters):
-        raise click.UsageError(f"--{parameter.replace('_', '-')} is for {purpose}")
+        raise click.UsageError(f"{names[parameter]} is for {purpose}")
 
 
 def require_both(prefix: str, certificate: Path | None, key: Path | None) -> None:

@@ -14,6 +14,7 @@ from dehusk.streams.cli.shared.options import (
     enum_option,
     gathered_options,
     number_option,
+    refuse_typed,
     seconds_option,
     was_typed,
 )
@@ -269,6 +270,23 @@ _rendering_options = gathered_options(
         )
     ),
 )
+
+
+_WHOLE, _RENDERED = ("json", "document"), ("markdown", "html")
+"""Forms that have all fields of a document, and those of a rendering alone."""
+
+
+def require_place(form: str, options: DocumentOptions) -> None:
+    """Check that documents of a form have a place for what the command line wants in them.
+
+    Raises:
+        click.UsageError: they have none.
+    """
+    if form not in _WHOLE:
+        blocks = ("with_blocks",) if options.with_blocks else ()
+        refuse_typed(f"documents with all fields, not {form}", *blocks, "with_links", "markdown")
+    if form not in _RENDERED and not options.rendering.markdown:
+        refuse_typed(f"Markdown and HTML, not {form} without them", "links", "images", "tables")
 
 
 def document_options(*others: Option) -> Option:

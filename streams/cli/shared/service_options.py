@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dehusk.inference.labelers.labeler import LABELERS
+from dehusk.inference.labelers.labeler import LABELERS, LOCAL_LABELERS
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.streams.cli.shared.options import (
     FILE,
@@ -200,11 +200,14 @@ def require_labeler_of_triton(labeler: str) -> None:
         refuse_typed(f"--labeler triton, not {labeler}", "triton")
 
 
-def require_labeler_of_repository(labeler: str) -> None:
-    """Check that a labeler runs a model of the repository that the command line names.
+def require_labeler_of_model(labeler: str) -> None:
+    """Check that a labeler asks the server and runs the model that the command line names.
 
     Raises:
-        click.UsageError: it runs none.
+        click.UsageError: it asks none, or runs none.
     """
+    require_labeler_of_triton(labeler)
     if labeler != "onnx":
         refuse_typed(f"--labeler onnx, not {labeler}", "model_repository")
+    if labeler in LOCAL_LABELERS:
+        refuse_typed(f"--labeler triton or onnx, not {labeler}", "model", "model_version")

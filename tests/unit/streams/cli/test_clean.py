@@ -347,6 +347,36 @@ def test_options_of_statistics_that_conflict_are_wrong(crawl: Path, options: lis
     assert said in ended.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--format", "datatrove", "--with-links"],
+            "--with-links is for documents with all fields, not datatrove",
+        ),
+        (
+            ["--format", "html", "--with-markdown"],
+            "--with-markdown is for documents with all fields, not html",
+        ),
+        (
+            ["--format", "dolma", "--images", "drop"],
+            "--images is for Markdown and HTML, not dolma without them",
+        ),
+        (["--tables", "drop"], "--tables is for Markdown and HTML, not json without them"),
+        (["--labeler", "rules", "--model", "dehusk"], "--model is for --labeler triton or onnx, not rules"),
+    ],
+)
+def test_options_that_have_no_effect_are_wrong(crawl: Path, options: list[str], said: str) -> None:
+    ended = clean(crawl, *options)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert said in ended.stderr.splitlines()[-1]
+
+
+def test_links_are_for_no_files_of_texts(crawl: Path, tmp_path: Path) -> None:
+    ended = clean(crawl, "--output", tmp_path / "out", "--output-format", "wet", "--with-links")
+    assert "--with-links is for documents with all fields, not wet" in ended.stderr
+
+
 def test_two_passes_need_files() -> None:
     ended = CliRunner().invoke(cli, ["clean", "--two-pass"])
     assert (ended.exit_code, ended.stdout) == (2, "")
@@ -382,20 +412,18 @@ def test_markdown_is_a_field_of_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("options", "expected"),
     [
-        ("markdown", ["---", 'url: "b"', 'error: "too-many-blocks: ']),
-        ("html", ["<!DOCTYPE html>", '<meta name="dehusk-error" content="too-many-blocks: ']),
-        ("json", ['"error":"too-many-blocks: ', '"markdown":null']),
+        (["--format", "markdown"], ["---", 'url: "b"', 'error: "too-many-blocks: ']),
+        (["--format", "html"], ["<!DOCTYPE html>", '<meta name="dehusk-error" content="too-many-blocks: ']),
+        (["--with-markdown"], ['"error":"too-many-blocks: ', '"markdown":null']),
     ],
 )
 def test_a_page_that_cannot_be_cleaned_is_told_in_the_same_format(
-    tmp_path: Path, written: str, expected: list[str]
+    tmp_path: Path, options: list[str], expected: list[str]
 ) -> None:
     file = tmp_path / "pages.jsonl"
     file.write_text(json.dumps({"url": "b", "html": PAGE * 20}))
-    ended = clean(
-        *(file, "--labeler", "rules", "--format", written, "--with-markdown", "--max-page-blocks", "10")
-    )
+    ended = clean(*(file, "--labeler", "rules", *options, "--max-page-blocks", "10"))
     assert ended.exit_code == 0
     assert all(each in ended.stdout for each in expected)

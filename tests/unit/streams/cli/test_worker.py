@@ -72,7 +72,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--triton", "t:1", "--model", "m", "--model-version", "3", "--triton-seconds", "5"),
         *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
         *("--redis-seconds", "0.5", "--site-key", "domain"),
-        *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
+        *("--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
         *("--hidden-text", "drop", "--metadata", "full"),
@@ -85,7 +85,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert settings.redis == RedisSettings("redis://r:1/2", cluster=True, timeout=0.5)
     assert settings.site_key is SiteKey.DOMAIN
-    assert (settings.format, settings.options.with_blocks, settings.processes) == ("html", True, 3)
+    assert (settings.options.with_blocks, settings.processes) == (True, 3)
     assert settings.options.drop_hidden
     assert settings.options.metadata is MetadataLevel.FULL
     assert settings.options.rendering == Rendering(markdown=True, links=False, tables=False)
@@ -93,6 +93,11 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
     assert settings.monitoring == MonitoringSettings("0.0.0.0", 99)
+
+
+def test_a_format_reaches_the_settings(started: list[WorkerSettings]) -> None:
+    worker("--format", "html", "--links", "drop")
+    assert (started[0].format, started[0].options.rendering) == ("html", Rendering(links=False))
 
 
 def test_the_inspector_can_be_left_out(started: list[WorkerSettings]) -> None:
@@ -305,6 +310,8 @@ def test_the_help_names_each_variable() -> None:
         (["--group", ""], "Invalid value for '--group'"),
         (["--value-format", "avro"], "--value-format needs --schema-registry"),
         ([*REGISTRY, "--value-format", "avro", "--format", "html"], "is for --format document"),
+        (["--format", "html", "--with-blocks"], "--with-blocks is for documents with all fields, not html"),
+        (["--labeler", "rules", "--model", "dehusk"], "--model is for --labeler triton or onnx, not rules"),
         ([*REGISTRY, "--schema-subject", "a"], "--schema-subject is for the schema of a --value-format"),
         (["--output", " "], "Invalid value for '--output'"),
         (["--source", "warc-pointer"], "--warc-directory"),
