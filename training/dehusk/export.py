@@ -30,6 +30,7 @@ from dehusk.training.dehusk.first_pass import (
     BEYOND_STATES,
     INPUTS,
     MAX_INPUT,
+    OF_PAGE,
     OUTPUTS,
     SCORE_SCALE,
     SHORT,
@@ -37,7 +38,7 @@ from dehusk.training.dehusk.first_pass import (
     PageLabeler,
 )
 from dehusk.training.dehusk.model import DehuskModel
-from dehusk.training.dehusk.second_pass_graph import Blocks, second_logits
+from dehusk.training.dehusk.second_pass_graph import Blocks, Inputs, second_logits
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
@@ -66,17 +67,21 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     of_words = _word_totals(graph, blocks, lengths, model.first.token_scores.words)
     of_elements = _element_totals(graph, blocks, elements, token_lengths, model.first.token_scores)
     scores = _scores(graph, of_words, of_elements, model.first.token_scores)
-    inputs = graph.add("Concat", *_features(graph, blocks), scores, axis=1)
+    inputs = _inputs(graph, scores)
     first_logits, kind_logits = _first_logits(graph, blocks, inputs, model.first)
     first = graph.add("Sigmoid", first_logits)
-    thought_twice = second_logits(graph, blocks, inputs, first, model.second)
+    asked, of_trees = second_logits(graph, blocks, inputs, first, model.second)
     logits, _ = graph.split(first_logits, 1, OUTPUTS - 1)
     _, comments = graph.split(first, 1, OUTPUTS - 1)
     of_network, of_trees = (
         each * graph.constant(share, np.float32)
-        for each, share in ((logits, 1 - model.trees_share), (thought_twice, model.trees_share))
+        for each, share in (
+            (graph.add("Gather", logits, asked), 1 - model.trees_share),
+            (of_trees, model.trees_share),
+        )
     )
-    both = of_network + of_trees + graph.constant(model.offset, np.float32)
+    thought_twice = graph.add("ScatterND", logits, graph.upright(asked), of_network + of_trees)
+    both = thought_twice + graph.constant(model.offset, np.float32)
     rejected = graph.at(graph.add("Or", words_wrong, tokens_wrong), blocks.page)
     for tensor, probabilities in ((PROBABILITIES, graph.add("Sigmoid", both)), (COMMENTS, comments)):
         flat = graph.add("Reshape", probabilities, graph.constant([-1]))
@@ -178,20 +183,22 @@ def _scores(
     return graph.clipped(score, -MAX_SCORE, MAX_SCORE)
 
 
-def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value, Value]:
-    """Return the features of each block, its link and its page, up to 255; each [blocks, features]."""
+def _inputs(graph: Graph, scores: Value) -> Inputs:
+    """Return the features of each block, its link and its page, up to 255, and its scores."""
     of_block = graph.rows(FEATURES.name, len(BLOCK_FEATURES))
     of_link = graph.rows(signature.LINKS.name, len(LINK_FEATURES))
     of_page = graph.rows(signature.PAGE_FEATURES.name, len(PAGE_FEATURES))
     of_address = graph.rows(signature.ADDRESS.name, len(ADDRESS_FEATURES))
-    both = graph.add("Concat", of_page, of_address, axis=1)
-    return of_block, of_link, graph.add("Gather", both, blocks.page)
+    return Inputs(
+        block=graph.add("Concat", of_block, of_link, scores, axis=1),
+        page=graph.add("Concat", of_page, of_address, axis=1),
+    )
 
 
-def _first_logits(graph: Graph, blocks: Blocks, inputs: Value, first: FirstPass) -> tuple[Value, Value]:
+def _first_logits(graph: Graph, blocks: Blocks, inputs: Inputs, first: FirstPass) -> tuple[Value, Value]:
     """Return the network's logits of each block, [blocks, OUTPUTS], and of each page, [pages, kinds]."""
-    dense = _dense(graph, inputs, first)
-    steps, step, sizes = _steps(graph, blocks, inputs)
+    dense = _dense(graph, blocks, inputs, first)
+    steps, step, sizes = _steps(graph, blocks, inputs.block)
     width = first.network.dense.out_features
     totals = graph.summed(dense, step, steps.total, width=width, dtype=np.float32)
     means = totals / graph.upright(graph.floats(sizes))
@@ -244,18 +251,28 @@ def _kind_weights(graph: Graph, network: PageLabeler) -> tuple[Value, Value]:
     return weights, graph.weight("kind_bias", layer.bias.detach().cpu().numpy())
 
 
-def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
-    """Add the dense layer over the standardised inputs, shape [blocks, dense]."""
+def _dense(graph: Graph, blocks: Blocks, inputs: Inputs, first: FirstPass) -> Value:
+    """Add the dense layer over the standardised inputs, shape [blocks, dense].
+
+    What it makes of the inputs of a page is computed once for all of its blocks.
+    """
+    bias = graph.weight("dense_bias", first.network.dense.bias.detach().cpu().numpy())
+    page, block = slice(len(OF_PAGE)), slice(len(OF_PAGE), INPUTS)
+    by_page = _weighed(graph, inputs.page, page, first, bias)
+    dense = _weighed(graph, inputs.block, block, first, graph.add("Gather", by_page, blocks.page))
+    return graph.add("Relu", dense)
+
+
+def _weighed(graph: Graph, values: Value, inputs: slice, first: FirstPass, bias: Value) -> Value:
+    """Standardise the values of some inputs, weigh them by the dense layer, and add a bias."""
     scale = np.full(INPUTS, 1 / 255, np.float32)
     scale[-len(SCORES) :] = SCORE_SCALE
-    standard, layer = first.standard, first.network.dense
-    factor = graph.weight("factor", scale / standard.deviation)
-    offset = graph.weight("offset", -standard.mean / standard.deviation)
-    scaled = inputs * factor + offset
+    mean, deviation = first.standard.mean[inputs], first.standard.deviation[inputs]
+    factors = graph.constant(scale[inputs] / deviation, np.float32)
+    scaled = values * factors + graph.constant(-mean / deviation, np.float32)
     clipped = graph.clipped(scaled, -MAX_INPUT, MAX_INPUT)
-    weights = graph.weight("dense_weights", layer.weight.detach().cpu().numpy().T)
-    bias = graph.weight("dense_bias", layer.bias.detach().cpu().numpy())
-    return graph.add("Relu", graph.add("Gemm", clipped, weights, bias))
+    weights = first.network.dense.weight.detach().cpu().numpy().T[inputs]
+    return graph.add("Gemm", clipped, graph.constant(weights, np.float32), bias)
 
 
 def _pooled(graph: Graph, steps: Parts, states: Value, width: int) -> Value:

@@ -32,7 +32,9 @@ BEYOND_STATES = 9.0
 """Number above any state of an LSTM, by which padding is lowered before the maximum is taken."""
 SHORT = round(log1p(8) * 255 / LOGARITHM[1])
 """Largest byte of the first feature of a short block, which has 8 words at most."""
-COLUMNS = (*BLOCK_FEATURES, *LINK_FEATURES, *PAGE_FEATURES, *ADDRESS_FEATURES)
+OF_PAGE = (*PAGE_FEATURES, *ADDRESS_FEATURES)
+"""First columns of the inputs, which all blocks of a page share."""
+COLUMNS = (*OF_PAGE, *BLOCK_FEATURES, *LINK_FEATURES)
 """Columns of the inputs before the token scores."""
 INPUT_GROUPS = (*(column.group for column in COLUMNS), *SCORES)
 """Group of each input."""
@@ -40,15 +42,15 @@ INPUTS = len(INPUT_GROUPS)
 
 
 def block_inputs(page: StructureTensors, token_scores: Floats) -> Floats:
-    """Return the inputs of each block, shape [T, inputs]: its features, the page's, its token scores."""
+    """Return the inputs of each block, shape [T, inputs]: the page's features, its own, its token scores."""
     return np.concatenate([columns_of(page).astype(np.float32) / 255, token_scores * SCORE_SCALE], 1)
 
 
 def columns_of(page: StructureTensors) -> npt.NDArray[np.uint8]:
-    """Return the features of each block and its link, and of the page and its address, [T, columns]."""
+    """Return the features of the page and its address, and of each block and its link, [T, columns]."""
     of_page = np.concatenate([page.page_features, page.address])
     repeated = np.broadcast_to(of_page, (len(page.element), len(of_page)))
-    return np.concatenate([page.features, page.links, repeated], 1)
+    return np.concatenate([repeated, page.features, page.links], 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,7 @@ from dehusk.training.dehusk.examples import (
     parts_of,
 )
 from dehusk.training.dehusk.first_pass import FirstAnswer, FirstPass, sigmoid
-from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
+from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass, is_asked
 from dehusk.training.dehusk.trainer import train_first_pass
 from dehusk.training.pages.evaluation import ToldKind, page_score, told_kinds
 from dehusk.training.pages.prepared import PreparedPage
@@ -37,7 +37,7 @@ class DehuskModel:
     first: FirstPass
     second: SecondPass
     trees_share: float
-    """Share of the second pass in the logits of content."""
+    """Share of the second pass in the logits of content, where the first one is not sure."""
     offset: float
     """Offset of each logit of content: on collections that it never saw, a model is too sure."""
 
@@ -63,10 +63,10 @@ class DehuskModel:
         if not len(page.element):
             return np.empty((3, 0), np.float32)
         answer = self.first(page)
-        shares = np.array([[1 - self.trees_share], [self.trees_share]], np.float32)
-        logits = np.stack([answer.logits, self.second.logits(page, answer)])
-        both = sigmoid((logits * shares).sum(axis=0) + self.offset)
-        return np.stack([answer.probabilities, both, answer.comments])
+        logits, asked = answer.logits.copy(), is_asked(answer)
+        of_network, of_trees = (np.float32(share) for share in (1 - self.trees_share, self.trees_share))
+        logits[asked] = logits[asked] * of_network + self.second.logits(page, answer) * of_trees
+        return np.stack([answer.probabilities, sigmoid(logits + np.float32(self.offset)), answer.comments])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ import lightgbm
 import numpy as np
 
 from dehusk.inference.labelers.signature import ALIKE
-from dehusk.training.dehusk.first_pass import INPUTS
+from dehusk.training.dehusk.first_pass import INPUTS, OF_PAGE
 from dehusk.training.dehusk.second_pass import (
     AROUND,
     LIKELY,
     NEIGHBOUR_COLUMNS,
     NEIGHBOURS,
     OUTSIDE,
+    SURE,
     WORDS,
     SecondPass,
 )
@@ -23,8 +24,6 @@ from dehusk.training.graph import TREES, Graph, Parts, Value
 
 _SEEN = len(NEIGHBOUR_COLUMNS) + len(SCORES)
 """Number of inputs of a neighbour that are seen."""
-_GAP = 1 + max(map(abs, (*NEIGHBOURS, *AROUND)))
-"""Rows between pages where rows are shifted, more than any distance."""
 _SUMS = 6
 """Columns of `_values`."""
 
@@ -45,22 +44,55 @@ class Blocks(Parts):
         return cls(parts.counts, parts.first, parts.after, parts.total, parts.page, alike)
 
 
-def second_logits(graph: Graph, blocks: Blocks, inputs: Value, first: Value, second: SecondPass) -> Value:
-    """Return the logit of each block, shape [blocks, 1].
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Inputs of both passes: features as numbers up to 255, and token scores."""
 
-    `inputs` are its features as numbers up to 255 and its token scores; `first` are the probabilities of
-    the first pass, of content and of comments; both have a row for each block, as every tensor here has.
+    block: Value
+    """Shape [blocks, INPUTS - OF_PAGE]: features of the block and its link, and its token scores."""
+    page: Value
+    """Shape [pages, OF_PAGE]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Int64 tensors of the blocks that the trees are asked about, each of shape [asked]."""
+
+    block: Value
+    page: Value
+    alike: Value
+
+    @classmethod
+    def of(cls, graph: Graph, blocks: Blocks, answers: Value) -> Self:
+        """Return the blocks of which the first pass is not sure."""
+        low, high = (graph.constant(limit, np.float32) for limit in SURE)
+        unsure = graph.add("And", graph.add("Greater", answers, low), graph.add("Less", answers, high))
+        flat = graph.add("Reshape", unsure, graph.constant([-1]))
+        block = graph.add("Reshape", graph.add("NonZero", flat), graph.constant([-1]))
+        return cls(block, graph.at(blocks.page, block), graph.at(blocks.alike, block))
+
+
+def second_logits(
+    graph: Graph, blocks: Blocks, inputs: Inputs, first: Value, second: SecondPass
+) -> tuple[Value, Value]:
+    """Return the blocks that the trees are asked about, shape [asked], and their logits, [asked, 1].
+
+    `first` are the probabilities of each block by the first pass, of content and of comments: [blocks, 2].
     """
     both = graph.add("Round", first * graph.constant(255, np.float32))
     answers, comments = graph.split(both, 1, 1)
+    asked = Asked.of(graph, blocks, answers)
+    neighbours, around = _places(graph, blocks, asked)
     columns = [
-        inputs,
-        _around(graph, blocks, _seen(graph, inputs), answers),
-        *_of_alike(graph, blocks, answers, _words(graph, inputs)),
-        comments,
+        graph.add("Gather", inputs.page, asked.page),
+        graph.add("Gather", inputs.block, asked.block),
+        _at(graph, _seen(graph, inputs.block), _SEEN, neighbours, len(NEIGHBOURS)),
+        _at(graph, answers, 1, around, 1 + len(AROUND)),
+        *_of_alike(graph, blocks, asked, answers, _words(graph, inputs.block)),
+        graph.add("Gather", comments, asked.block),
     ]
     whole = graph.add("Concat", *columns, axis=1)
-    return graph.add("TreeEnsembleRegressor", whole, domain=TREES, **_trees(second.booster))
+    return asked.block, graph.add("TreeEnsembleRegressor", whole, domain=TREES, **_trees(second.booster))
 
 
 def _words(graph: Graph, inputs: Value) -> Value:
@@ -71,48 +103,45 @@ def _words(graph: Graph, inputs: Value) -> Value:
 
 def _seen(graph: Graph, inputs: Value) -> Value:
     """Return the inputs of a neighbour that are seen, shape [blocks, _SEEN]."""
-    places = np.array([*NEIGHBOUR_COLUMNS, *range(INPUTS - len(SCORES), INPUTS)])
+    of_block = INPUTS - len(OF_PAGE)
+    places = np.array([*NEIGHBOUR_COLUMNS, *range(of_block - len(SCORES), of_block)])
     runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
     return graph.add("Concat", *(graph.columns(inputs, run[0], run[-1] + 1) for run in runs), axis=1)
 
 
-def _around(graph: Graph, blocks: Parts, seen: Value, answers: Value) -> Value:
-    """Return each block's neighbours, its answer, and the answers around it, side by side.
-
-    Pages are laid out one after the other with _GAP rows of OUTSIDE around each.
-    """
-    row = graph.numbers(blocks.total) + blocks.page * _GAP
-    place = graph.upright(row + _GAP)
-    gaps = graph.add("Shape", blocks.counts) * graph.constant([_GAP])
-    rows = blocks.total + gaps + graph.constant([_GAP])
-    shape = graph.add("Concat", rows, graph.constant([_SEEN + 1]), axis=0)
-    values = graph.add("Concat", seen, answers, axis=1)
-    apart = graph.add("ScatterND", graph.filled(shape, OUTSIDE, np.float32), place, values)
-    of_neighbours, of_answers = graph.split(apart, _SEEN, 1)
-    shifted = [
-        *(_shifted(graph, of_neighbours, distance) for distance in NEIGHBOURS),
-        *(_shifted(graph, of_answers, distance) for distance in (0, *AROUND)),
-    ]
-    return graph.add("Gather", graph.add("Concat", *shifted, axis=1), row)
+def _places(graph: Graph, blocks: Parts, asked: Asked) -> list[Value]:
+    """Return the blocks at NEIGHBOURS of each, and itself and those at AROUND; `total` beyond its page."""
+    distances = graph.constant([*NEIGHBOURS, 0, *AROUND])
+    place = graph.upright(asked.block) + distances
+    first, after = (graph.upright(graph.at(each, asked.page)) for each in (blocks.first, blocks.after))
+    inside = graph.add("And", graph.add("GreaterOrEqual", place, first), graph.add("Less", place, after))
+    return graph.split(graph.add("Where", inside, place, blocks.total), len(NEIGHBOURS), 1 + len(AROUND))
 
 
-def _shifted(graph: Graph, rows: Value, distance: int) -> Value:
-    """Return the rows that stand so far after each but for the first and last _GAP, or before it."""
-    return graph.part(rows, _GAP + distance, distance - _GAP)
+def _at(graph: Graph, rows: Value, width: int, places: Value, count: int) -> Value:
+    """Return rows of a width at so many places side by side; a row of OUTSIDE follows the last one."""
+    outside = graph.constant(np.full((1, width), OUTSIDE), np.float32)
+    found = graph.add("Gather", graph.add("Concat", rows, outside, axis=0), places)
+    return graph.add("Reshape", found, graph.constant([0, count * width]))
 
 
-def _of_alike(graph: Graph, blocks: Blocks, answers: Value, words: Value) -> list[Value]:
+def _of_alike(graph: Graph, blocks: Blocks, asked: Asked, answers: Value, words: Value) -> list[Value]:
     """Return the columns of `second_pass._of_alike`: on the blocks like each, on the page, on its place."""
     values = _values(graph, answers, words)
     before = graph.add("CumSum", graph.add("Pad", values, graph.constant([1, 0, 0, 0])), graph.constant(0))
     at_start = graph.add("Gather", before, blocks.first)
-    of_page = graph.add("Gather", before, blocks.after) - at_start
-    page, expected, all_above = _of_page(graph, blocks, answers, of_page)
-    upto_end = graph.part(before, 1)
-    upto = upto_end - graph.add("Gather", at_start, blocks.page)
-    _, bytes_upto, above = graph.split(graph.floats(upto), 4, 1, 1)
+    of_page = _of_page(graph, blocks, answers, graph.add("Gather", before, blocks.after) - at_start)
+    page, expected, all_above = graph.split(graph.add("Gather", of_page, asked.page), 4, 1, 1)
+    upto_it = graph.add("Gather", before, asked.block + 1) - graph.add("Gather", at_start, asked.page)
+    _, bytes_upto, above = graph.split(graph.floats(upto_it), 4, 1, 1)
     of_place = [_ratio(graph, bytes_upto, expected), above, all_above - above]
-    return [_of_group(graph, blocks, answers, values, expected), page, *of_place]
+    of_groups = [
+        graph.summed(values, blocks.alike, blocks.total, width=_SUMS, dtype=np.float64),
+        _largest(graph, answers, blocks.alike, blocks.total),
+    ]
+    sums, largest = (graph.add("Gather", each, asked.alike) for each in of_groups)
+    of_group = _of_group(graph, sums, largest, expected)
+    return [*of_group, page, *of_place]
 
 
 def _values(graph: Graph, answers: Value, words: Value) -> Value:
@@ -129,22 +158,15 @@ def _values(graph: Graph, answers: Value, words: Value) -> Value:
     return graph.add("Concat", expected, likely, words, one, in_bytes, above, axis=1)
 
 
-def _of_group(graph: Graph, blocks: Blocks, answers: Value, values: Value, all_expected: Value) -> Value:
+def _of_group(graph: Graph, sums: Value, largest: Value, all_expected: Value) -> list[Value]:
     """Return the columns on the blocks like each; `all_expected` is the sum over its page."""
-    sums = graph.floats(graph.summed(values, blocks.alike, blocks.total, width=_SUMS, dtype=np.float64))
-    tops, bottoms, expected, _ = graph.split(sums, 2, 2, 1, 1)
+    tops, bottoms, expected, _ = graph.split(graph.floats(sums), 2, 2, 1, 1)
     words, _ = graph.split(bottoms, 1, 1)
-    columns = [
-        _ratio(graph, tops, bottoms),
-        _largest(graph, answers, blocks.alike, blocks.total),
-        words,
-        _ratio(graph, expected, all_expected),
-    ]
-    return graph.add("Gather", graph.add("Concat", *columns, axis=1), blocks.alike)
+    return [_ratio(graph, tops, bottoms), largest, words, _ratio(graph, expected, all_expected)]
 
 
-def _of_page(graph: Graph, blocks: Parts, answers: Value, sums: Value) -> list[Value]:
-    """Return the columns on each block's page, its expected words, at least 1, and its likely blocks."""
+def _of_page(graph: Graph, blocks: Parts, answers: Value, sums: Value) -> Value:
+    """Return the columns on each page, its expected words, at least 1, and its likely blocks, [pages, 6]."""
     expected, _ = graph.split(sums, 1, _SUMS - 1)
     tops, bottoms, _, above = graph.split(graph.floats(sums), 2, 2, 1, 1)
     of_words, of_blocks = graph.split(_ratio(graph, tops, bottoms), 1, 1)
@@ -156,8 +178,7 @@ def _of_page(graph: Graph, blocks: Parts, answers: Value, sums: Value) -> list[V
         graph.floats(graph.add("Max", expected, graph.constant(1, np.float64))),
         above,
     ]
-    of_each = graph.add("Gather", graph.add("Concat", *columns, axis=1), blocks.page)
-    return graph.split(of_each, 4, 1, 1)
+    return graph.add("Concat", *columns, axis=1)
 
 
 def _largest(graph: Graph, answers: Value, group: Value, groups: Value) -> Value:

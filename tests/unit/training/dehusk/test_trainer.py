@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dehusk.inference.features import BLOCK_FEATURES
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
@@ -93,8 +94,7 @@ def test_a_group_that_is_left_out_changes_nothing(pages, config, group):
     short = replace(config, trainer=replace(config.trainer, epochs=1))
     model = trained(pages[:8], short, without=group).model
     structure = pages[20].structure
-    columns = [place for place, name in enumerate(INPUT_GROUPS) if name == group]
-    of_block = [place for place in columns if place < structure.features.shape[1]]
+    of_block = [place for place, each in enumerate(BLOCK_FEATURES) if each.group == group]
     changed = structure.features.copy()
     # short blocks remain short, as they share a step in any case
     changed[:, of_block] ^= np.array([255 if place else 1 for place in of_block], np.uint8)
