@@ -12,9 +12,11 @@ _MAX_LENGTH = 800
 _MAX_BYLINE = 100
 """Characters of the longest byline; a longer text is a teaser or a biography."""
 _BEFORE_NAME = re.compile(
-    r"^authors?\s*:\s*|^(?:written |posted |published )?by\b[\s:]+|^(?:von|par|por|автор)\s*:?\s+",
+    r"^authors?\s*:\s*|^(?:written |posted |published )?by\b[\s:]+|^(?:von|par|por|автор)\s*:\s+|^автор\s+"
+    r"|^(?-i:par|por)\s+|^(?:von|par|por)\s+(?=\S+\s+\S)",
     re.IGNORECASE,
 )
+"""Words before a name; before a single one, `Von`, `Par` and `Por` are a part of it."""
 _ADDRESS = re.compile(r"^(?:https?:)?//|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -72,8 +74,9 @@ _UNSPACED_CALLS = re.compile(
 )
 """Calls of languages that put none or few spaces between words."""
 _WORKS_BY = re.compile(
-    r"^(?:(?:view|see|show|read|browse|more|all)\b.*?\b)?(?:posts?|articles?|stories|entries|works|content)\s+"
-    r"(?:written |posted |published )?by\s+(?P<name>\S.*)$",
+    r"^(?:(?:(?:view|see|show|read|browse|more|all)\b.*?\b)?"
+    r"(?:posts?|articles?|stories|entries|works|content)\s+(?:written |posted |published )?"
+    r"|(?:(?:view|see|show|read|browse)\s+)?(?:more|all)\s+)by\s+(?P<name>\S.*)$",
     re.IGNORECASE,
 )
 _FOLLOW = re.compile(r"^(?:follow|view|subscribe|click|visit|contact)\b", re.IGNORECASE)
@@ -85,11 +88,17 @@ def author_name(text: str) -> str | None:
 
     None for an address, a text without a letter, or a call such as `View more posts`.
     """
+    author = declared_name(text)
+    return None if author is None or is_call(author) else author
+
+
+def declared_name(text: str) -> str | None:
+    """Return the name of a person or an organisation, as `author_name` does; it may read like a call."""
     name = clean(without_tags(clean(text[:_MAX_LENGTH])))
     if works := _WORKS_BY.match(name):
         name = works["name"]
     author = short_text(_BEFORE_NAME.sub("", name))
-    if author is None or _ADDRESS.search(author) or not _LETTER.search(author) or is_call(author):
+    if author is None or _ADDRESS.search(author) or not _LETTER.search(author):
         return None
     return author
 

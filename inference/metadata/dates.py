@@ -48,8 +48,10 @@ class DateMention(NamedTuple):
 
 _TIME = (
     r"(?:[T\s,]+(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
-    r"\s*(?P<half>[ap]\.?m\b\.?)?\s*(?P<zone>(?:GMT|UTC)?[+-]\d\d:?\d\d(?!\d)|(?:GMT|UTC)?[+-]\d\d\b|[a-z]{1,4}\b)?)?"
+    r"\s*(?P<half>[ap]\.?m\b\.?)?\s*(?P<zone>(?:GMT|UTC)?[+-]\d\d:?\d\d(?!\d)|(?:GMT|UTC)?[+-]\d\d\b"
+    r"|(?:GMT|UTC)\s?[+-]\d{1,2}(?::?\d\d)?\b|[a-z]{1,4}\b(?!\s?[+-]\d))?)?"
 )
+_OFFSET = re.compile(r"(?:gmt|utc)?\s?(?P<sign>[+-])(?P<hours>\d{1,2}?)(?::?(?P<minutes>\d\d))?")
 _WORD = r"[^\W\d_](?:[^\s\d.,،;:/\\()\[\]{}|<>–—_-]|\.(?=[^\W\d_])){0,20}"
 _NAME = rf"(?P<name>{_WORD}(?:\s+ال[^\W\d_]{{1,8}})?)"
 """A word that may name a month; in Arabic, two words."""
@@ -130,15 +132,19 @@ def has_two_orders(text: str) -> bool:
 
 def date_in_path(url: str) -> date | None:
     """Return the day in the path of an address, as in `/2024/05/01/`."""
-    match = _IN_PATH.search(url)
+    match = _IN_PATH.search(_path_of(url))
     day = None if match is None else _day(int(match["year"]), int(match["month"]), int(match["day"]))
     return day if day is not None and _is_plausible(day) else None
 
 
 def month_in_path(url: str) -> tuple[int, int] | None:
     """Return the year and the month in the path of an address, as in `/2024/05/`."""
-    match = _MONTH_IN_PATH.search(url)
+    match = _MONTH_IN_PATH.search(_path_of(url))
     return None if match is None else (int(match["year"]), int(match["month"]))
+
+
+def _path_of(url: str) -> str:
+    return url.partition("#")[0].partition("?")[0]
 
 
 def day_of(when: date | datetime) -> date:
@@ -259,9 +265,9 @@ def _zone(name: str | None) -> timezone | None:
     if name is None:
         return None
     minutes = _ZONES.get(name.lower())
-    name = name[3:] if name[3:4] in ("+", "-") else name
-    if minutes is None and name[0] in "+-":
-        minutes = (int(name[1:3]) * 60 + int(name[3:].lstrip(":") or 0)) * (1 if name[0] == "+" else -1)
+    if minutes is None and (offset := _OFFSET.fullmatch(name.lower())):
+        minutes = int(offset["hours"]) * 60 + int(offset["minutes"] or 0)
+        minutes = -minutes if offset["sign"] == "-" else minutes
     return None if minutes is None or abs(minutes) > _MAX_MINUTES else timezone(timedelta(minutes=minutes))
 
 

@@ -21,6 +21,7 @@ from dehusk.inference.metadata.titles import (
     split_title,
     words_of,
 )
+from dehusk.inference.metadata.values import folded
 from dehusk.inference.native.headings import headings_of
 from dehusk.schemas.pages import HeadlineSources, Structure
 from dehusk.schemas.sites import BlockFrequencies
@@ -240,9 +241,8 @@ class _Search:
                 text = " ".join(self._page.texts[first:end])
                 if not shortest <= len(text) <= longest and "&" not in text:
                     continue
-                if "&" in text or not text.isprintable():
-                    text = clean_title(text)
-                name = normal(text[: MAX_LENGTH + 1])
+                text = folded(text[:MAX_READ])
+                name = normal((clean_title(text) if "&" in text else text)[: MAX_LENGTH + 1])
                 if name and len(text) <= MAX_LENGTH and not self._is_site(name):
                     yield _Heading(text, name, first)
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from dehusk.inference.metadata import sources
-from dehusk.inference.metadata.authors import author_name, authors_in
+from dehusk.inference.metadata.authors import author_name, authors_in, declared_name
 from dehusk.inference.metadata.dated_blocks import Blocks
-from dehusk.inference.metadata.json_ld import Item, by_id, is_content, strings, type_name
+from dehusk.inference.metadata.json_ld import Item, by_id, is_content, is_of_type, strings, type_name
 from dehusk.inference.metadata.page_dates import read_dates
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import (
@@ -26,6 +26,8 @@ from dehusk.schemas.metadata import Metadata
 
 _MAX_AUTHORS = 10
 _MAX_TAGS = 50
+_MAX_KEYWORDS = 20_000
+"""Characters of a text in which tags are looked for."""
 _MAX_DIRECTIVES = 20
 _MAX_DIRECTIVES_LENGTH = 2_048
 
@@ -80,9 +82,10 @@ def _first(read: Callable[[str], str | None], *candidates: Iterable[object]) -> 
 
 def _author(page: Sources) -> str | None:
     """Return the names from the first place that has any."""
-    items_by_id = by_id(page.items)
+    declared = _names(page.main_values("author") or page.main_values("creator"), by_id(page.items))
+    if names := unique(map(declared_name, declared), _MAX_AUTHORS):
+        return "; ".join(names)
     candidates: tuple[Iterable[str], ...] = (
-        _names(page.main_values("author") or page.main_values("creator"), items_by_id),
         page.microdata.get("author", ()),
         page.meta(sources.AUTHORS),
         agreed(
@@ -104,15 +107,19 @@ def _names(persons: Iterable[object], known: dict[str, Item]) -> Iterator[str]:
         if isinstance(person, str):
             yield from strings(known[person].get("name")) if person in known else [person]
         elif isinstance(person, dict):
-            identity = person.get("@id")
-            referred = known.get(identity, {}) if isinstance(identity, str) else {}
-            yield from strings(person.get("name") or referred.get("name"))
+            yield from strings(person.get("name") or _referred(person, known).get("name"))
+
+
+def _referred(item: Item, known: dict[str, Item]) -> Item:
+    """Return the object that another one refers to by its id; an empty one without it."""
+    identity = item.get("@id")
+    return known.get(identity, {}) if isinstance(identity, str) else {}
 
 
 def _names_of_site(page: Sources) -> Iterator[str]:
     known = by_id(page.items)
     yield from (
-        name for item in page.items if item.get("@type") == "WebSite" for name in strings(item.get("name"))
+        name for item in page.items if is_of_type(item, ("WebSite",)) for name in strings(item.get("name"))
     )
     yield from _names(page.main_values("publisher"), known)
 
@@ -124,9 +131,12 @@ def _canonical_url(page: Sources) -> str | None:
 
 def _image(page: Sources) -> str | None:
     links = (href for rel, href, _, is_anchor in page.links if not is_anchor and rel == "image_src")
+    known = by_id(page.items)
     images = (
-        each.get("url") or each.get("contentUrl") if isinstance(each, dict) else each
+        address
         for each in page.main_values("image") or page.main_values("thumbnailUrl")
+        for item in ((each, _referred(each, known)) if isinstance(each, dict) else ({"url": each},))
+        for address in (item.get("url"), item.get("contentUrl"))
     )
     return _first(
         lambda text: web_address(text, page.base),
@@ -146,7 +156,8 @@ def _tags(page: Sources) -> tuple[str, ...]:
         *page.microdata.get("keywords", ()),
         *tags,
     )
-    return unique((short_text(tag) for text in keywords for tag in re.split("[,;、，]", text)), _MAX_TAGS)
+    texts = (clean(text[:_MAX_KEYWORDS]) for text in keywords)
+    return unique((short_text(tag) for text in texts for tag in re.split("[,;、，]", text)), _MAX_TAGS)
 
 
 def _page_type(page: Sources) -> str | None:

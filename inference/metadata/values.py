@@ -12,6 +12,8 @@ _MAX_ADDRESS = 2_048
 _NOT_LICENSES = ("all rights reserved",)
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _ABSOLUTE = re.compile(r"https?://[^/?#\s\[]", re.IGNORECASE)
+_LONG_NUMBER = re.compile(r"&#[0-9]{40,};?")
+"""Reference to a character that there is none of, by a number that Python does not read."""
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
@@ -59,7 +61,12 @@ def join_address(base: str, address: str) -> str:
 def clean(text: str) -> str:
     """Return a text without invisible characters, white space folded, character references resolved."""
     if "&" in text:
-        text = unescape(text)
+        text = unescape(_LONG_NUMBER.sub("\ufffd", text))
+    return folded(text)
+
+
+def folded(text: str) -> str:
+    """Return a text without invisible characters, white space folded."""
     if text.isprintable():
         return " ".join(text.split())
     return " ".join(_UNSAFE.sub(" ", text).split())

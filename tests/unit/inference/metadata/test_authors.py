@@ -93,6 +93,10 @@ def test_a_call_to_do_something_is_no_author(text: str) -> None:
         "Mehr Licht Redaktion",
         "Alle Farben",
         "Del Potro",
+        "Von Miller",
+        "von Neumann",
+        "Par Lagerkvist",
+        "PAR Technology",
         "山田太郎",
         "김철수",
     ],
@@ -101,7 +105,13 @@ def test_a_name_is_no_call(name: str) -> None:
     assert author_name(name) == name
 
 
-@pytest.mark.parametrize("text", ["View all posts by Ann Lee", "All articles by Ann Lee", "Posts by Ann Lee"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("View all posts by Ann Lee", "All articles by Ann Lee", "Posts by Ann Lee", "More by Ann Lee"),
+        *("Von Ann Lee", "par Ann Lee", "Von: Ann Lee"),
+    ],
+)
 def test_the_author_of_all_posts_is_read(text: str) -> None:
     assert author_name(text) == "Ann Lee"
 

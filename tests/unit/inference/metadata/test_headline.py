@@ -51,6 +51,8 @@ def headline_of(html: str) -> str | None:
         ("", "<h1>On <b>red</b><br>foxes</h1>", "On red foxes"),
         ("", "<h1>One</h1><h1>Two</h1>", None),
         ("On foxes", "<h1><span>On</span> <div>foxes</div></h1><h1>Food</h1>", "On foxes"),
+        ("On &amp;nbsp; and foxes", "<h1>On &amp;nbsp; and foxes</h1>", "On &nbsp; and foxes"),
+        ("Foxes &amp; hens", "<h1>Foxes &amp; hens</h1>", "Foxes & hens"),
     ],
 )
 def test_a_heading_that_the_title_names_or_is_like_or_the_only_one(

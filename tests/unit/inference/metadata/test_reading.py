@@ -44,6 +44,7 @@ def test_a_page_that_says_nothing_has_no_metadata() -> None:
         (json_ld(**{"@id": "#a", "@type": "Person", "name": "Ann"}) + json_ld(author={"@id": "#a"}), "Ann"),
         (json_ld(**{"@id": "#x", "author": {"@id": "#x", "author": {"@id": "#x"}}}), None),
         (json_ld(author="By Ann"), "Ann"),
+        (json_ld(author=[{"name": "Su Du"}, {"name": "Visit Norway"}]), "Su Du; Visit Norway"),
         (json_ld(author="<a href=x>Ann</a>"), "Ann"),
         (json_ld(author={"name": '<b>By</b> &lt;a href="x"&gt;Ann Lee&lt;/a&gt;'}), "Ann Lee"),
         (json_ld(author="<br>") + meta("author", "Ann"), "Ann"),
@@ -206,6 +207,8 @@ def test_canonical_url(html: str, url: str, canonical: str | None) -> None:
         meta("og:image", "i.png"),
         json_ld(image=["i.png", "j.png"]),
         json_ld(image={"@type": "ImageObject", "url": "i.png"}),
+        json_ld(**{"@id": "#i", "@type": "ImageObject", "contentUrl": "i.png"})
+        + json_ld(image={"@id": "#i"}),
         "<link rel=image_src href=i.png>",
         "<div itemscope itemtype=//schema.org/Recipe><img itemprop=image src=i.png></div>",
         meta("og:image", "data:image/png;base64,AAAA") + meta("twitter:image", "i.png"),
@@ -218,6 +221,7 @@ def test_image(html: str) -> None:
 def test_description() -> None:
     assert read(meta("description", " a &amp;amp; b\n<b>c</b> ")).description == "a & b c"
     assert read(json_ld(description="d") + meta("description", "")).description == "d"
+    assert read(meta("description", f"a &amp;#{'9' * 5_000}; b")).description == "a \ufffd b"
     long = read(meta("description", "word " * 200_000)).description
     assert long is not None
     assert 1990 < len(long) <= 2000
@@ -229,11 +233,17 @@ def test_description() -> None:
         meta("og:site_name", "Site"),
         json_ld(publisher={"@type": "Organization", "name": "Site"}),
         json_ld(**{"@type": "WebSite", "name": "Site"}),
+        json_ld(**{"@type": ["WebSite"], "name": "Site"}),
+        json_ld(**{"@type": "https://schema.org/WebSite", "name": "Site"}),
         meta("application-name", "Site"),
     ],
 )
 def test_site_name(html: str) -> None:
     assert read(html).site_name == "Site"
+
+
+def test_references_to_characters_do_not_part_tags() -> None:
+    assert read(json_ld(keywords="Q&amp;A, R&#038;D")).tags == ("Q&A", "R&D")
 
 
 def test_tags() -> None:
