@@ -15,7 +15,8 @@ _PLAIN = re.compile(
     r"(?:https?://[a-z0-9.-]+(?=[/?#]|\Z)|(?=/(?!/)))(?!.*/\.)[!#$%&'*+,./0-9:;=?@A-Z_a-z~-]*", re.ASCII
 )
 """An absolute address of the web, or one of the same host, that needs no change."""
-_RELATIVE = re.compile(r"(?!//)[^:\\]*")
+_RELATIVE = re.compile(r"(?!//)[^:\\/?#]*(?:[/?#][^\\]*)?")
+"""An address without a scheme and a host: a colon stands behind what begins a path, a query or a fragment."""
 
 
 class Addresses:
