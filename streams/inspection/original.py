@@ -56,7 +56,7 @@ class Letters:
         for part in dict.fromkeys((letters_of(text), *beginnings)):
             start = find_letters(self.letters, part, position)
             while start >= 0 and self.origin(start) is None:
-                start = find_letters(self.letters, part, start + 1)
+                start = find_letters(self.letters, part, position, start + 1)
             if start >= 0:
                 return start, start + len(part)
         return None
@@ -67,10 +67,10 @@ def letters_of(text: str) -> str:
     return _OTHERS.sub("", text)
 
 
-def find_letters(letters: str, searched: str, position: int) -> int:
-    """Find letters among others after a position, near it if they are few; -1 if there are none."""
+def find_letters(letters: str, searched: str, position: int, start: int = 0) -> int:
+    """Find letters among others, near behind a position if they are few, from `start` on; -1 for none."""
     reach = position + len(searched) + (_NEAR if len(searched) < _SHORT else _FAR)
-    return letters.find(searched, position, reach) if searched else -1
+    return letters.find(searched, max(start, position), reach) if searched else -1
 
 
 def pieces(text: str, blocks: Sequence[Piece]) -> list[Piece]:

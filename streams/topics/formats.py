@@ -3,6 +3,7 @@
 The same document gives the same bytes, whatever the format.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
@@ -16,6 +17,8 @@ from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.options import Rendering
 
 _JSON = "application/json"
+_NO_YAML = re.compile(r"[\x7f-\x9f\ufffe\uffff]")
+"""Characters of JSON that YAML escapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +123,14 @@ def _write_markdown(document: CleanedDocument) -> bytes:
 
 def front_matter(fields: Mapping[str, object]) -> bytes:
     """Write fields in YAML, of which JSON is a part, as Markdown has them at its beginning."""
-    lines = (name.encode() + b": " + orjson.dumps(value) for name, value in fields.items())
-    return b"\n".join([b"---", *lines, b"---\n"])
+    lines = (
+        f"{name}: {_NO_YAML.sub(_escaped, orjson.dumps(value).decode())}" for name, value in fields.items()
+    )
+    return "\n".join(["---", *lines, "---\n"]).encode()
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
 
 
 def _write_html(document: CleanedDocument) -> bytes:

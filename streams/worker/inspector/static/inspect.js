@@ -112,7 +112,7 @@ async function refresh() {
 
 /* A link may name a position: #topic/partition/offset */
 function fillPosition() {
-  const [, topic, partition, offset] = /^#([^/]+)\/(\d+)\/(\d+)$/.exec(location.hash) ?? [];
+  const [, topic, partition, offset] = /^#((?:[^/%]|%[0-7][0-9a-f])+)\/(\d+)\/(\d+)$/i.exec(location.hash) ?? [];
   if (!topic) return;
   const form = byId("by-position");
   form.elements.topic.value = decodeURIComponent(topic);

@@ -159,6 +159,8 @@ def test_short_blocks_are_not_found_far_away() -> None:
     assert find_letters(letters, "ab", 9_000) == 10_000
     assert find_letters(letters, "x" * 20 + "ab", 0) == 9_980
     assert find_letters(letters, "", 0) == -1
+    assert find_letters(letters, "ab", 8_500, 9_000) == 10_000
+    assert find_letters(letters, "ab", 7_000, 9_000) == -1
 
 
 def test_blocks_begin_where_words_do() -> None:

@@ -3,6 +3,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
+import yaml
 
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.documents import CleanedDocument, Origin
@@ -11,7 +12,7 @@ from dehusk.schemas.options import Rendering
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import ModelVersion, RawPage
 from dehusk.streams.offline.lines import OFFLINE_FORMATS, failure_writer
-from dehusk.streams.topics.formats import FORMATS
+from dehusk.streams.topics.formats import FORMATS, front_matter
 
 DOCUMENT = CleanedDocument(
     id="id-1",
@@ -140,6 +141,11 @@ def test_markdown_stands_below_what_is_known_of_the_document():
         '---\ntitle: "Fish & <chips>"\nurl: "https://example.org/a?b=1&c=2"\nlanguage: "en"\nrevision: 1\n'
         "---\n\n# Fish\n\nare nice\n"
     )
+
+
+def test_front_matter_is_yaml_whatever_is_in_it():
+    fields = {"url": "https://e.test/\x80\x9f\x7f\ufffe", "title": 'a "b"\n'}
+    assert yaml.safe_load(front_matter(fields).decode().strip("-\n")) == fields
 
 
 def test_html_is_a_page_of_its_own():
