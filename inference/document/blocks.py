@@ -9,6 +9,8 @@ from dehusk.schemas.markup import Embedded, Mark
 
 LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
 FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+PLAYERS = {Embedded.VIDEO: "Video", Embedded.AUDIO: "Audio"}
+"""Text of a link to a player without a title."""
 LITERAL = frozenset({Mark.CODE, *FORMULAS})
 """Marks that hold no others, and in whose text nothing is typeset."""
 _MERGED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.CODE, Mark.STRUCK})

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.document.addresses import Addresses
-from dehusk.inference.document.blocks import FORMULAS, LINKS, LITERAL, Image, Line, Rule, Span, nest
+from dehusk.inference.document.blocks import FORMULAS, LINKS, LITERAL, PLAYERS, Image, Line, Rule, Span, nest
 from dehusk.inference.footnotes import fragment_of, label_of
 from dehusk.inference.tex import Formula, find_formulas, unwrapped
 from dehusk.schemas.markup import Container, Embedded, Mark, Markup
@@ -94,6 +94,9 @@ class _Reader:
         self._sectioned = self._find_sectioned()
         self._labels = self._label_notes()
         self._marks = self._read_marks()
+        self._links = {
+            block: [each for each in marks if each.kind in LINKS] for block, marks in self._marks.items()
+        }
         self._within: dict[int, list[Image]] = {}
         self._between: dict[int, list[tuple[int, Image | Rule]]] = {}
         self._read_embedded()
@@ -240,20 +243,32 @@ class _Reader:
             resolved = of(strings[address]) if address >= 0 else ""
             if resolved is not None:
                 self._place(Image(resolved, strings[text], character, kind), block, container, space)
+        for images in self._within.values():
+            images.sort(key=lambda image: image.character)
 
     def _is_wanted(self, kind: int) -> bool:
         if kind == Embedded.IMAGE:
             return self._rendering.images
-        return self._rendering.links or kind not in (Embedded.VIDEO, Embedded.AUDIO)
+        return self._rendering.links or kind not in PLAYERS
 
     def _place(self, image: Image, block: int, container: int, space: int) -> None:
         """Put an image into its block, or between the kept blocks."""
         if image.character >= 0 and self._content[block]:
             _part(image, self._page.texts[block], space)
+            if image.kind in PLAYERS:
+                self._move_behind_link(image, block)
             self._within.setdefault(block, []).append(image)
         else:
             image.character = -1
             self._between.setdefault(block, []).append((container, image))
+
+    def _move_behind_link(self, image: Image, block: int) -> None:
+        """Move a player, which is written as a link, behind the link whose text it stands in."""
+        links, text = self._links.get(block, []), self._page.texts[block]
+        place = bisect_left(links, image.character, key=lambda link: link.start) - 1
+        if place >= 0 and image.character < links[place].end:
+            image.character, image.before = links[place].end, " "
+            image.after = " " if text[image.character : image.character + 1].isalnum() else ""
 
     def _is_kept(self, block: int, character: int, near: Sequence[int]) -> bool:
         """Return True if an image's block is kept, or all blocks beside it, or all beside its figure."""

@@ -5,6 +5,7 @@ from html import escape
 
 from dehusk.inference.document.blocks import (
     LINKS,
+    PLAYERS,
     Block,
     Cell,
     Code,
@@ -19,7 +20,6 @@ from dehusk.inference.document.blocks import (
     begin_at,
     start_of,
 )
-from dehusk.inference.document.inline_markdown import PLAYERS
 from dehusk.schemas.markup import Container, Embedded, Mark
 from dehusk.schemas.pages import BULLET
 

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from unicodedata import category
 
-from dehusk.inference.document.blocks import FORMULAS, LINKS, Image, Line, Span, begin_at, start_of
+from dehusk.inference.document.blocks import FORMULAS, LINKS, PLAYERS, Image, Line, Span, begin_at, start_of
 from dehusk.schemas.markup import Embedded, Mark
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
@@ -45,8 +45,6 @@ _FIRSTS = {
     Mark.STRUCK: "~",
 }
 _LASTS = {**_FIRSTS, **dict.fromkeys(LINKS, ")"), **dict.fromkeys(_SHIFTED, ">")}
-PLAYERS = {Embedded.VIDEO: "Video", Embedded.AUDIO: "Audio"}
-"""Text of a link to a player without a title."""
 
 
 def write_line(line: Line, *, begins: bool = True, in_cell: bool = False) -> str:
@@ -107,6 +105,8 @@ class _LineWriter:
         self._out: list[str] = []
         self._closed = ""
         """Character of the mark of emphasis that has just ended."""
+        self._is_after_code = False
+        """True right behind the mark that ends code."""
         self._edges: set[int] = set()
         self._link_starts: set[int] = set()
         self._brackets: list[tuple[int, int]] = [(0, len(line.text))] if in_link else []
@@ -217,20 +217,19 @@ class _LineWriter:
         mark = _EMPHASIS[Mark(span.kind)]
         before = self._previous_character()
         is_marked = self._closed != mark[0] and _can_open(before, first) and _can_close(last, after)
-        if self._joined and _can_close(before, first):
+        if self._joined and _may_close(before, first):
             is_marked = False  # it would end the one around it
         opening, closing = (mark, mark) if is_marked else ("", "")
         if span.kind == Mark.STRUCK and not is_marked:
             opening, closing = "<del>", "</del>"
         joined = self._joined or (is_marked and self._out[-1:] in (["*"], ["**"]))
         if opening:
-            self._out.append(opening)
-            self._closed = ""
+            self._put(opening)
         self._joined = joined
         self._write_spans(span.children, span.start, span.end, after)
         self._joined = joined
         if closing:
-            self._out.append(closing)
+            self._put(closing)
             self._closed = mark[0] if is_marked else ""
 
     def _write_link(self, span: Span, after: str) -> None:
@@ -243,12 +242,13 @@ class _LineWriter:
 
     def _write_code(self, span: Span) -> None:
         text = self._text[span.start : span.end]
-        if self._previous_character() == "`":
+        if self._is_after_code:
             self._write_plain(span.start, span.end)
             return
         fence = "`" * (1 + longest_backticks(text))
         space = " " if text[0] == "`" or text[-1] == "`" else ""
         self._put(self._escape_bars(f"{fence}{space}{text}{space}{fence}"))
+        self._is_after_code = True
 
     def _write_formula(self, span: Span, after: str) -> None:
         written = _tex(span.meaning, self._previous_character(), after)
@@ -301,7 +301,7 @@ class _LineWriter:
     def _put(self, text: str) -> None:
         if text:
             self._out.append(text)
-            self._closed = ""
+            self._closed, self._is_after_code = "", False
 
     def _previous_character(self) -> str:
         """Return the last character written, apart from stars of emphasis."""
@@ -371,6 +371,12 @@ def _can_open(before: str, first: str) -> bool:
 def _can_close(last: str, after: str) -> bool:
     """Return True if emphasis can end between two characters; `last` may be empty."""
     return bool(last) and not last.isspace() and (_is_plain(last) or _is_boundary(after))
+
+
+def _may_close(last: str, after: str) -> bool:
+    """Return True if emphasis ends between two characters by any version of CommonMark."""
+    is_boundary = not after or after.isspace() or not _is_plain(after)
+    return bool(last) and not last.isspace() and (_is_plain(last) or is_boundary)
 
 
 def _is_plain(character: str) -> bool:

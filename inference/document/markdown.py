@@ -4,7 +4,7 @@ Tables, tasks, struck text and footnotes are as GitHub, formulas as Pandoc, term
 PHP Markdown Extra has them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dehusk.inference.document.blocks import (
     Block,
@@ -44,7 +44,7 @@ def _blocks(blocks: Iterable[Block], depth: int) -> list[str]:
     lines: list[str] = []
     last: Block | None = None
     is_other = False
-    for block in blocks:
+    for block in _marked(blocks, depth):
         is_other = _is_list(block) and last is not None and _is_list(last) and not is_other
         written = _block(block, depth, is_other=is_other)
         if written:
@@ -53,6 +53,21 @@ def _blocks(blocks: Iterable[Block], depth: int) -> list[str]:
             lines += written
             last = block
     return lines
+
+
+def _marked(blocks: Iterable[Block], depth: int) -> Iterator[Block]:
+    """Yield blocks; in place of a group that has no mark, such as a figure, the blocks in it."""
+    for block in blocks:
+        if isinstance(block, Group) and (depth >= _MAX_DEPTH or not _has_mark(block)):
+            yield from _marked(block.children, depth)
+        else:
+            yield block
+
+
+def _has_mark(group: Group) -> bool:
+    if group.kind == Container.TERMS:
+        return _are_lines(group.children)
+    return group.kind == Container.QUOTE or _is_list(group)
 
 
 def _block(block: Block, depth: int, *, is_other: bool) -> list[str]:
@@ -109,13 +124,11 @@ def _is_list(block: Block) -> bool:
 
 
 def _group(group: Group, depth: int, *, is_other: bool) -> list[str]:
-    if depth < _MAX_DEPTH and group.kind == Container.QUOTE:
-        return [f"> {line}" if line else ">" for line in _blocks(group.children, depth + 1)]
-    if depth < _MAX_DEPTH and _is_list(group):
+    if _is_list(group):
         return _list(group, depth + 1, is_other=is_other)
-    if depth < _MAX_DEPTH and group.kind == Container.TERMS and _are_lines(group.children):
+    if group.kind == Container.TERMS:
         return _terms(group.children, depth + 1)
-    return _blocks(group.children, depth)
+    return [f"> {line}" if line else ">" for line in _blocks(group.children, depth + 1)]
 
 
 def _are_lines(blocks: Sequence[Block]) -> bool:

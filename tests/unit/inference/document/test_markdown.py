@@ -107,6 +107,13 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
         ("<p><i><b>(A)</b>(x)<b>(B)</b></i>", "***(A)**(x)(B)*"),
         ("<p><b><i>A</i>x<i>B</i></b> <b><i>A</i> <i>B</i></b>", "***A*xB** ***A* *B***"),
         ("<p><b>x<i>A</i>y<i>B</i></b>", "**x*A*y*B***"),
+        ("<p><b><i>A</i> (<i>€5</i>)</b> b", "***A* (€5)** b"),
+        ("<p><em><b>A</b> (<b>£0</b>)</em>", "***A** (£0)*"),
+        ("<p><b><code>git</code></b><code>status</code> a", "**`git`**`status` a"),
+        (
+            "<p><em>`</em><kbd>b</kbd> <code>c</code><a href=d><kbd>e</kbd></a>",
+            "*\\`*`b` `c`[`e`](https://a.test/b/d)",
+        ),
         (
             "<p><b>E = mc<sup>2</sup></b> 10<sup><i>2</i></sup>",
             "**E = mc<sup>2</sup>** 10<sup>*2*</sup>",
@@ -158,6 +165,8 @@ def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
         ("<dl><div><dt>a</dt><dd>b</dd></div><div><dt>c</dt><dd>d</dd></div></dl>", "a\n: b\n\nc\n: d"),
         ("<dl><dt>a<dd><p>b<p>c</dl>", "a\n\nb\n\nc"),
         ("<dl><dt>a<dt>b</dl>", "a\n\nb"),
+        ("<figure><ol><li>a</ol></figure><ol><li>b</ol>", "1. a\n\n1) b"),
+        ("<dl><dt>a<dd><ol><li>b</ol><dd><ol><li>c</ol></dl>", "a\n\n1. b\n\n1) c"),
         ("<p>a<br>: b", "a\\\n\\: b"),
         (
             "<ul><li><input type=checkbox disabled>a<li><input type=checkbox checked disabled> b",
@@ -620,6 +629,13 @@ def test_players_are_links(html: str, text: str) -> None:
     assert markdown_of(f"<p>a</p>{html}<p>b") == expected
     assert markdown_of(f"<p>a</p>{html}<p>b", rendering=Rendering(links=False)) == "a\n\nb"
     assert markdown_of(f"<p>MENU</p>{html}<p>b", "MENU") == "b"
+
+
+def test_players_stand_behind_the_link_that_they_are_in() -> None:
+    html = "<a href=x>a <video src=v.mp4></video> <img src=i.png alt=i> b</a>, <video src=w.mp4></video>c"
+    video, other = "[Video](https://a.test/b/v.mp4)", "[Video](https://a.test/b/w.mp4)"
+    link = "[a ![i](https://a.test/b/i.png) b](https://a.test/b/x)"
+    assert markdown_of(f"<p>{html}") == f"{link} {video}, {other}c"
 
 
 def test_what_is_struck_leaves_the_text_alone() -> None:
