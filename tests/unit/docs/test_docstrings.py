@@ -44,10 +44,9 @@ def docstrings(source: str) -> Iterator[tuple[int, str]]:
                     yield statement.lineno, text.strip()
 
 
-@pytest.mark.parametrize("file", FILES, ids=str)
-def test_no_docstring_begins_with_a_question(file: Path) -> None:
-    found = docstrings((ROOT / file).read_text())
-    assert [f"{file}:{line}: {text}" for line, text in found if QUESTIONS.match(text)] == []
+def test_no_docstring_begins_with_a_question() -> None:
+    found = [(file, *each) for file in FILES for each in docstrings((ROOT / file).read_text())]
+    assert [f"{file}:{line}: {text}" for file, line, text in found if QUESTIONS.match(text)] == []
 
 
 def test_docstrings_are_found() -> None:

@@ -136,7 +136,7 @@ def test_what_is_no_whole_wacz_is_damaged_and_named(tmp_path, content, detail):
     assert detail in damaged.detail
 
 
-BOMB = gzip.compress(bytes(64 * MIB), 9, mtime=0) * 40
+BOMB = gzip.compress(bytes(8 * MIB), 9, mtime=0) * 320
 FIRST = CRAWL["archive/rec-0.warc.gz"]
 
 
