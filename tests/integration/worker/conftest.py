@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -200,22 +200,40 @@ class Bench:
         """Wait until the group has committed everything that was produced."""
         deadline, left = time.monotonic() + patience, -1
         while left:
-            if time.monotonic() > deadline or not any(worker.is_alive() for worker in self.workers):
-                pytest.fail(f"{left} messages left after {patience} s\n{self.logs()}")
             with suppress(UnavailableError, KafkaError):  # it was started again a moment ago
-                left = await self.left()
-            await asyncio.sleep(0.2 if left else 0)
+                async with self._open_positions() as count_left:
+                    while left := await count_left():
+                        self._fail_if_late(deadline, left)
+                        await asyncio.sleep(0.2)
+            if left:
+                self._fail_if_late(deadline, left)
+                await asyncio.sleep(0.2)
+
+    def _fail_if_late(self, deadline: float, left: int) -> None:
+        if time.monotonic() > deadline or not any(worker.is_alive() for worker in self.workers):
+            pytest.fail(f"{left} messages left\n{self.logs()}")
 
     async def left(self) -> int:
         """Messages of the input topic that the group has not committed."""
+        async with self._open_positions() as count_left:
+            return await count_left()
+
+    @asynccontextmanager
+    async def _open_positions(self) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+        """Have a client count what is left as often as it is asked."""
+        count = (await describe_topics(self.kafka, [self.topics.input]))[self.topics.input].partitions
+        partitions = [TopicPartition(self.topics.input, number) for number in range(count)]
         consumer = AIOKafkaConsumer(
             **client_options(self.kafka), group_id=self.topics.group, enable_auto_commit=False
         )
         await consumer.start()
-        try:
-            count = (await describe_topics(self.kafka, [self.topics.input]))[self.topics.input].partitions
-            ends = await consumer.end_offsets([TopicPartition(self.topics.input, n) for n in range(count)])
+
+        async def count_left() -> int:
+            ends = await consumer.end_offsets(partitions)
             return sum([end - (await consumer.committed(each) or 0) for each, end in ends.items()])
+
+        try:
+            yield count_left
         finally:
             await consumer.stop()
 
