@@ -105,6 +105,8 @@ async def test_a_version_is_added_tried_promoted_taken_back_and_removed(flow) ->
     assert await flow.labeled("canary") == shared(0.2)
     meanwhile = await flow.versions("meanwhile")
     assert all("8" not in meanwhile[host] or is_of_share(host, 0.2) for host in HOSTS)
+    assert "2 workers followed within" in await flow.change("canary", "dehusk/8", "--share", "0.6")
+    assert await flow.labeled("more") == shared(0.6)
     assert "roll-out of model dehusk" in await flow.run("remove", "dehusk/8", *flow.place, status=1)
     await flow.change("promote", "dehusk/8")
     assert await flow.labeled("promoted") == shared(1)
@@ -117,8 +119,11 @@ async def test_a_version_is_added_tried_promoted_taken_back_and_removed(flow) ->
     assert (await flow.ready(), served(flow.repository, "dehusk")) == (["7"], ["7"])
     assert versions(flow.repository, "dehusk") == ["7"]
     assert await flow.labeled("removed") == shared(0)
-    state = (await flow.status())["state"]
-    assert (state["serving"], state["revision"]) == ("7", 3)
+    status = await flow.status()
+    assert (status["state"]["serving"], status["state"]["revision"]) == ("7", 4)
+    assert [each["serving"] for each in status["workers"]] == ["7", "7"]
+    counted = [worker.metric("dehusk_documents_by_version_total", "version") for worker in workers]
+    assert sum(each.get("7", 0) + each.get("8", 0) for each in counted) == len(flow.produced)
     await flow.check_nothing_is_lost()
 
 
