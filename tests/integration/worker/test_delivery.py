@@ -156,7 +156,7 @@ async def test_the_gaps_that_transactions_leave_are_committed(bench, site) -> No
     assert len(await bench.documents()) == 61
 
 
-@pytest.mark.parametrize("labeler", ["triton", "onnx", "rules", "boilerpipe-words", "declutter"])
+@pytest.mark.parametrize("labeler", ["onnx", "declutter"])
 async def test_every_labeler_says_who_labeled(bench, site, labeler: str) -> None:
     bench.worker("--labeler", labeler)
     await bench.produce(site(20))

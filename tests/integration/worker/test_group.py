@@ -96,26 +96,15 @@ async def test_each_page_shows_the_group_and_a_restart_loses_nothing(bench: Benc
     assert restarted.report()["totals"]["documents"] == 0
 
 
-async def test_a_killed_worker_is_gone_and_what_it_did_stays(bench: Bench, site, figures) -> None:
-    one, other = (bench.worker("--monitoring-topic", figures) for _ in range(2))
-    await bench.until(lambda: one.has_partitions() and other.has_partitions())
-    await bench.produce(site(100))
-    await bench.until_done()
-    documents = len(await bench.documents())
-    await shown(one, 2, documents)
-    other.kill()
-    state = await shown(one, 1, documents)
-    (gone,) = [row for row in state["group"]["workers"] if row["gone_since"] is not None]
-    assert gone["worker"] != own(state)
-    assert gone["gone_since"] < state["point"]["time"]
-
-
-async def test_examples_of_killed_workers_stay(bench: Bench, fresh: str, figures) -> None:
+async def test_killed_workers_are_gone_and_what_they_did_stays(
+    bench: Bench, site, fresh: str, figures
+) -> None:
     url = f"https://{fresh}.example/pdf"
     one = bench.worker("--monitoring-topic", figures)
-    await bench.produce([Record(url.encode(), b"%PDF-1.4\n%\xe2", (("content-type", b"text/html"),))])
+    pdf = Record(url.encode(), b"%PDF-1.4\n%\xe2", (("content-type", b"text/html"),))
+    await bench.produce([pdf, *site(5)])
     await bench.until_done()
-    name = own(await shown(one, 1, 0))
+    name = own(await shown(one, 1, 5))
     other = bench.worker("--monitoring-topic", figures)
     await bench.until(other.has_partitions)
     for of in ("group", name):
@@ -125,6 +114,12 @@ async def test_examples_of_killed_workers_stay(bench: Bench, fresh: str, figures
         worker.kill()
     restarted = bench.worker("--monitoring-topic", figures)
     await bench.until(restarted.has_partitions)
+    state = await shown(restarted, 1, 5)
+    gone = {row["worker"]: row["gone_since"] for row in state["group"]["workers"] if row["gone_since"]}
+    assert len(gone) == 2
+    assert name in gone
+    assert own(state) not in gone
+    assert max(gone.values()) < state["point"]["time"]
     assert await examples(restarted) == [("group", url, 0)]
     assert restarted.report()["skipped"] == {}
     await bench.produce([Record(url.encode(), b"%PDF-1.5\n%\xe2", (("content-type", b"text/html"),))])
@@ -133,7 +128,8 @@ async def test_examples_of_killed_workers_stay(bench: Bench, fresh: str, figures
     await bench.until(late.has_partitions)
     while len(found := await examples(late)) < 2:
         pass
-    assert [offset for _, _, offset in found] == [0, 1]
+    pdfs = [each.offset for each in await bench.messages(bench.topics.input) if each.key == url.encode()]
+    assert [offset for _, _, offset in found] == pdfs
 
 
 async def test_what_others_write_on_the_topic_is_left_out(bench: Bench, site, figures) -> None:
