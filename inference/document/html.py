@@ -173,7 +173,8 @@ def _spans(line: Line, spans: Sequence[Span], start: int, end: int, images: list
     """Return a part of a line; the images before its characters are taken from the end of `images`."""
     written: list[str] = []
     for span in spans:
-        written += [_plain(line.text, start, span.start, images), _span(line, span, images)]
+        before = _plain(line.text, start, span.start, images) + _images(span.start, images)
+        written += [before, _span(line, span, images)]
         start = span.end
     return "".join(written) + _plain(line.text, start, end, images)
 

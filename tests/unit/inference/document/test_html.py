@@ -77,6 +77,11 @@ def assert_allowed(written: str) -> None:
             "<p>a<p><iframe src='//player.vimeo.com/video/1' title='b<c'></iframe><p>d",
             '<p><a href="https://vimeo.com/1">b&lt;c</a></p>',
         ),
+        (
+            "<p><a href=x>a <video src=v></video> b</a><a href=y>c</a>",
+            '<p><a href="https://a.test/b/x">a b</a> <a href="https://a.test/b/v">Video</a> '
+            '<a href="https://a.test/b/y">c</a></p>',
+        ),
         ("<p>a <script type='math/tex'>b<c</script>.", "<p>a \\(b&lt;c\\).</p>"),
         (
             "<p>a<sup><a href=#n id=r>1</a></sup><ol><li id=n>b <a href=#r>x</a></ol>",
