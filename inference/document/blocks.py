@@ -1,7 +1,7 @@
 """The blocks that Markdown and HTML are written from, and the marks in a line of text."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
@@ -173,7 +173,7 @@ def begin_at(spans: list[Span], start: int) -> None:
 
 def cut(line: Line, kind: int) -> Line:
     """Return a line without the texts of its marks of a kind, and the white space around it."""
-    parts = sorted(_outermost(line.spans, kind))
+    parts = sorted(outermost(line.spans, (kind,)))
     starts, ends = [start for start, _ in parts], [end for _, end in parts]
     pieces = [line.text[end:start] for end, start in zip([0, *ends], [*starts, None], strict=True)]
     cut_before = [0, *accumulate(end - start for start, end in parts)]
@@ -192,12 +192,13 @@ def cut(line: Line, kind: int) -> Line:
     return Line(text.strip(), kept, images)
 
 
-def _outermost(spans: list[Span], kind: int) -> Iterator[tuple[int, int]]:
+def outermost(spans: list[Span], kinds: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield where the marks of some kinds that are in no others of these begin and end."""
     for span in spans:
-        if span.kind == kind:
+        if span.kind in kinds:
             yield span.start, span.end
         else:
-            yield from _outermost(span.children, kind)
+            yield from outermost(span.children, kinds)
 
 
 def _moved(spans: list[Span], kind: int, moved: Callable[[int], int]) -> list[Span]:

@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.document.addresses import Addresses
-from dehusk.inference.document.blocks import FORMULAS, LINKS, LITERAL, PLAYERS, Image, Line, Rule, Span, nest
+from dehusk.inference.document.blocks import (
+    FORMULAS,
+    LINKS,
+    LITERAL,
+    PLAYERS,
+    Image,
+    Line,
+    Rule,
+    Span,
+    nest,
+    outermost,
+)
 from dehusk.inference.footnotes import fragment_of, label_of
 from dehusk.inference.tex import Formula, find_formulas, unwrapped
 from dehusk.schemas.markup import Container, Embedded, Mark, Markup
@@ -94,9 +105,6 @@ class _Reader:
         self._sectioned = self._find_sectioned()
         self._labels = self._label_notes()
         self._marks = self._read_marks()
-        self._links = {
-            block: [each for each in marks if each.kind in LINKS] for block, marks in self._marks.items()
-        }
         self._within: dict[int, list[Image]] = {}
         self._between: dict[int, list[tuple[int, Image | Rule]]] = {}
         self._read_embedded()
@@ -139,6 +147,7 @@ class _Reader:
                 yield from self._between[block]
             if content[block]:
                 line = Line(self._page.texts[block], nest(self._marks_of(block)), self._within.get(block, []))
+                _move_behind_links(line)
                 in_row = columns[block] > 0
                 indent = self._markup.indents.get(block, 0)
                 yield containers[block], Leaf(line, holders[block], in_row, boundary, hidden[block], indent)
@@ -243,8 +252,6 @@ class _Reader:
             resolved = of(strings[address]) if address >= 0 else ""
             if resolved is not None:
                 self._place(Image(resolved, strings[text], character, kind), block, container, space)
-        for images in self._within.values():
-            images.sort(key=lambda image: image.character)
 
     def _is_wanted(self, kind: int) -> bool:
         if kind == Embedded.IMAGE:
@@ -255,20 +262,10 @@ class _Reader:
         """Put an image into its block, or between the kept blocks."""
         if image.character >= 0 and self._content[block]:
             _part(image, self._page.texts[block], space)
-            if image.kind in PLAYERS:
-                self._move_behind_link(image, block)
             self._within.setdefault(block, []).append(image)
         else:
             image.character = -1
             self._between.setdefault(block, []).append((container, image))
-
-    def _move_behind_link(self, image: Image, block: int) -> None:
-        """Move a player, which is written as a link, behind the link whose text it stands in."""
-        links, text = self._links.get(block, []), self._page.texts[block]
-        place = bisect_left(links, image.character, key=lambda link: link.start) - 1
-        if place >= 0 and image.character < links[place].end:
-            image.character, image.before = links[place].end, " "
-            image.after = " " if text[image.character : image.character + 1].isalnum() else ""
 
     def _is_kept(self, block: int, character: int, near: Sequence[int]) -> bool:
         """Return True if an image's block is kept, or all blocks beside it, or all beside its figure."""
@@ -316,3 +313,19 @@ def _part(image: Image, text: str, space: int) -> None:
         image.before = " "
     if space & _SPACE_AFTER and character not in ("", " "):
         image.after = " "
+
+
+def _move_behind_links(line: Line) -> None:
+    """Move players, which are written as links, behind the links whose texts they stand in."""
+    players = [each for each in line.images if each.kind in PLAYERS]
+    links = list(outermost(line.spans, LINKS)) if players else []
+    last = -1
+    for player in reversed(players):
+        place = bisect_left(links, (player.character,)) - 1
+        end = links[place][1] if place >= 0 else 0
+        if player.character < end:
+            is_parted = end == last or not line.text[end : end + 1].isalnum()
+            player.character, player.before, player.after = end, " ", "" if is_parted else " "
+            last = end
+    if last >= 0:
+        line.images.sort(key=lambda image: image.character)

@@ -636,6 +636,8 @@ def test_players_stand_behind_the_link_that_they_are_in() -> None:
     video, other = "[Video](https://a.test/b/v.mp4)", "[Video](https://a.test/b/w.mp4)"
     link = "[a ![i](https://a.test/b/i.png) b](https://a.test/b/x)"
     assert markdown_of(f"<p>{html}") == f"{link} {video}, {other}c"
+    one = "<p><a href=x>a <video src=v.mp4></video> b</a><a href=x>c <video src=w.mp4></video> d</a>e"
+    assert markdown_of(one) == f"[a bc d](https://a.test/b/x) {video} {other} e"
 
 
 def test_what_is_struck_leaves_the_text_alone() -> None:
