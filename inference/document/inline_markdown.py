@@ -266,7 +266,7 @@ class _LineWriter:
         while self._images and self._images[-1].character < end:
             position = max(start, self._images[-1].character)
             self._write_characters(start, position)
-            self._flush_images(position)
+            self._write_next_image(position)
             start = position
         self._write_characters(start, end)
 
@@ -283,13 +283,16 @@ class _LineWriter:
     def _flush_images(self, position: int) -> None:
         """Write the images that stand before a character."""
         while self._images and self._images[-1].character <= position:
-            image = self._images.pop()
-            self._put(image.before)
-            if image.is_formula:
-                self._put_formula(image.text, self._text[position : position + 1])
-            else:
-                self._put(write_image(image))
-            self._put(image.after)
+            self._write_next_image(position)
+
+    def _write_next_image(self, position: int) -> None:
+        image = self._images.pop()
+        self._put(image.before)
+        if image.is_formula:
+            self._put_formula(image.text, self._text[position : position + 1])
+        else:
+            self._put(write_image(image))
+        self._put(image.after)
 
     def _put_formula(self, tex: str, after: str) -> None:
         """Write a formula that is no part of the text, apart from digits and dollars."""

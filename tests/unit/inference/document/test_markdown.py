@@ -638,6 +638,8 @@ def test_players_stand_behind_the_link_that_they_are_in() -> None:
     assert markdown_of(f"<p>{html}") == f"{link} {video}, {other}c"
     one = "<p><a href=x>a <video src=v.mp4></video> b</a><a href=x>c <video src=w.mp4></video> d</a>e"
     assert markdown_of(one) == f"[a bc d](https://a.test/b/x) {video} {other} e"
+    code = "<p>a <a href=x><kbd>b<img src=i.png alt=i>c <video src=v.mp4></video>d</kbd></a>"
+    assert markdown_of(code) == f"a [`bc d`![i](https://a.test/b/i.png)](https://a.test/b/x) {video}"
 
 
 def test_what_is_struck_leaves_the_text_alone() -> None:
