@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import Guarantee, KafkaSettings, TopicSettings
@@ -34,26 +34,14 @@ def kafka(three: LocalStack) -> KafkaSettings:
 async def topics(kafka: KafkaSettings, fresh: str) -> TopicSettings:
     """Topics of three replicas, all of which the output asks for, and the others for two."""
     names = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead", fresh)
-    await make_topics(kafka, names)
+    await create_topics(kafka, [Topic(names.input, partitions=4, replicas=3), output_of(names)])
+    await ensure_topics(kafka, names)
     return names
 
 
-async def make_topics(kafka: KafkaSettings, names: TopicSettings) -> None:
-    """Make those that are missing."""
-    everywhere = {"min.insync.replicas": "3"}
-    await create_topics(kafka, [Topic(names.output, partitions=4, replicas=3, settings=everywhere)])
-    if names.input not in await describe_topics(kafka, [names.input]):
-        await create_topics(kafka, [Topic(names.input, partitions=4, replicas=3)])
-    await ensure_topics(kafka, names)
-
-
-async def test_three_nodes_do_without_one(three: LocalStack, kafka: KafkaSettings, fresh: str) -> None:
-    await create_topics(kafka, [Topic(fresh, partitions=1, replicas=3)])
-    await send(kafka.brokers, fresh, b"all three")
-    await asyncio.to_thread(three.services["kafka-1"].kill)
-    await send(kafka.brokers, fresh, b"two of three")
-    await asyncio.to_thread(three.services["kafka-1"].start)
-    assert await stored(kafka.brokers, fresh) == 2
+def output_of(names: TopicSettings) -> Topic:
+    """Return the output topic, which asks for all replicas."""
+    return Topic(names.output, partitions=4, replicas=3, settings={"min.insync.replicas": "3"})
 
 
 async def test_too_few_replicas_are_named_and_lose_nothing(bench, site, three, fresh: str) -> None:
@@ -61,7 +49,8 @@ async def test_too_few_replicas_are_named_and_lose_nothing(bench, site, three, f
     once = replace(
         bench.topics, output=f"{fresh}-once", dead_letters=f"{fresh}-once-dead", group=f"{fresh}-once"
     )
-    await make_topics(bench.kafka, once)
+    await create_topics(bench.kafka, [output_of(once)])
+    await ensure_topics(bench.kafka, once)
     benches = {Guarantee.AT_LEAST_ONCE: bench, Guarantee.EXACTLY_ONCE: replace(bench, topics=once)}
     workers = [
         each.worker("--brokers", each.kafka.brokers, "--delivery", delivery)
@@ -108,3 +97,12 @@ async def test_a_reader_asks_the_replicas_of_its_rack(bench, site) -> None:
             found |= {record.key for batch in fetched.values() for record in batch}
         asked = {each: consumer._fetcher._select_read_replica(each) for each in partitions}
     assert asked == dict.fromkeys(partitions, 2)
+
+
+async def test_three_nodes_do_without_one(three: LocalStack, kafka: KafkaSettings, fresh: str) -> None:
+    await create_topics(kafka, [Topic(fresh, partitions=1, replicas=3)])
+    await send(kafka.brokers, fresh, b"all three")
+    await asyncio.to_thread(three.services["kafka-1"].kill)
+    await send(kafka.brokers, fresh, b"two of three")
+    await asyncio.to_thread(three.services["kafka-1"].start)
+    assert await stored(kafka.brokers, fresh) == 2
