@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.authors import author_name, authors_in, declared_name
 from dehusk.inference.metadata.dated_blocks import Blocks
-from dehusk.inference.metadata.json_ld import Item, by_id, is_content, is_of_type, strings, type_name
+from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, strings, type_name
 from dehusk.inference.metadata.page_dates import read_dates
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import (
@@ -82,23 +82,21 @@ def _first(read: Callable[[str], str | None], *candidates: Iterable[object]) -> 
 
 def _author(page: Sources) -> str | None:
     """Return the names from the first place that has any."""
-    declared = _names(page.main_values("author") or page.main_values("creator"), by_id(page.items))
-    if names := unique(map(declared_name, declared), _MAX_AUTHORS):
-        return "; ".join(names)
-    candidates: tuple[Iterable[str], ...] = (
-        page.microdata.get("author", ()),
-        page.meta(sources.AUTHORS),
-        agreed(
-            author_name(text)
-            for rel, _, text, is_anchor in page.links
-            if is_anchor and "author" in rel.split()
-        ),
-        authors_in(page.bylines),
-    )
-    for candidate in candidates:
-        if names := unique(map(author_name, candidate), _MAX_AUTHORS):
+    for candidate in _authors(page):
+        if names := unique(candidate, _MAX_AUTHORS):
             return "; ".join(names)
     return None
+
+
+def _authors(page: Sources) -> Iterator[Iterable[str | None]]:
+    """Yield the names in each place, the most reliable one first."""
+    persons = page.main_values("author") or page.main_values("creator")
+    yield map(declared_name, _names(persons, page.by_id))
+    yield map(author_name, page.microdata.get("author", ()))
+    yield map(author_name, page.meta(sources.AUTHORS))
+    links = (text for rel, _, text, is_anchor in page.links if is_anchor and "author" in rel.split())
+    yield map(author_name, agreed(map(author_name, links)))
+    yield map(author_name, authors_in(page.bylines))
 
 
 def _names(persons: Iterable[object], known: dict[str, Item]) -> Iterator[str]:
@@ -117,11 +115,10 @@ def _referred(item: Item, known: dict[str, Item]) -> Item:
 
 
 def _names_of_site(page: Sources) -> Iterator[str]:
-    known = by_id(page.items)
     yield from (
         name for item in page.items if is_of_type(item, ("WebSite",)) for name in strings(item.get("name"))
     )
-    yield from _names(page.main_values("publisher"), known)
+    yield from _names(page.main_values("publisher"), page.by_id)
 
 
 def _canonical_url(page: Sources) -> str | None:
@@ -131,11 +128,10 @@ def _canonical_url(page: Sources) -> str | None:
 
 def _image(page: Sources) -> str | None:
     links = (href for rel, href, _, is_anchor in page.links if not is_anchor and rel == "image_src")
-    known = by_id(page.items)
     images = (
         address
         for each in page.main_values("image") or page.main_values("thumbnailUrl")
-        for item in ((each, _referred(each, known)) if isinstance(each, dict) else ({"url": each},))
+        for item in ((each, _referred(each, page.by_id)) if isinstance(each, dict) else ({"url": each},))
         for address in (item.get("url"), item.get("contentUrl"))
     )
     return _first(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dehusk.inference.metadata.json_ld import Item, is_content, main_item, read_items, values
+from dehusk.inference.metadata.json_ld import Item, by_id, is_content, main_item, read_items, values
 from dehusk.inference.metadata.values import join_address
 from dehusk.inference.native.properties import Properties
 
@@ -76,6 +76,8 @@ class Sources:
     """The `rel`, the address and the text of each link; True for `<a>`."""
     items: list[Item]
     """Objects in JSON-LD."""
+    by_id: dict[str, Item]
+    """Those of them that others can refer to."""
     main: Item | None
     """The object that describes the page."""
     microdata: dict[str, list[str]]
@@ -106,6 +108,7 @@ def gather(properties: Properties, json_ld: Iterable[str], url: str) -> Sources:
         metas=metas,
         links=properties.links,
         items=items,
+        by_id=by_id(items),
         main=main_item(items),
         microdata=_microdata(properties.items),
         times=properties.times,
