@@ -1,10 +1,13 @@
 """Compiles `inference/native` into one library; `pyproject.toml` has all else."""
 
+import os
 import runpy
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 NATIVE = Path("dehusk/inference/native")
 PACKAGE = ".".join(NATIVE.parts)
@@ -33,6 +36,22 @@ def write_columns() -> bool:
     return is_new
 
 
+class ParallelBuild(build_ext):
+    """Build with a compiler for each processor."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile the sources of an extension side by side, and link them."""
+        compile_all = self.compiler.compile
+
+        def compile_each(sources: list[str], **options: object) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as compilers:
+                objects = compilers.map(lambda source: compile_all([source], **options), sources)
+                return [file for compiled in objects for file in compiled]
+
+        self.compiler.compile = compile_each
+        super().build_extension(ext)
+
+
 modules = cythonize(
     [Extension(SHARED, []), *sorted(map(str, NATIVE.glob("*.pyx")))],
     build_dir="build/cython",
@@ -46,4 +65,4 @@ library = Extension(
     depends=sorted(map(str, NATIVE.glob("*.h"))),
     extra_compile_args=["-O2", "-g0"],
 )
-setup(ext_modules=[library])
+setup(ext_modules=[library], cmdclass={"build_ext": ParallelBuild})
