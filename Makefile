@@ -75,11 +75,27 @@ clean: ## remove the virtual environments, what was compiled, and caches
 
 NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 
-.venv/.ready: requirements.lock pyproject.toml $(NATIVE)
-	$(call install,.venv,requirements.lock)
+# uv installs what a lock names, as it fetches and unpacks side by side, which pip does not.
+INSTALL = UV_HTTP_TIMEOUT=180 UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL}" .venv/bin/uv pip install --quiet --system-certs --no-deps --require-hashes
 
-.venv-training/.ready: requirements-training.lock pyproject.toml $(NATIVE)
-	$(call install,.venv-training,requirements-training.lock)
+.venv/.ready: requirements.lock pyproject.toml $(NATIVE)
+	$(require_packages)
+	@echo "Installing requirements.lock into .venv; the first time takes a few minutes."
+	@$(PYTHON) -m venv .venv
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock >.venv/uv.lock
+	@.venv/bin/pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement .venv/uv.lock
+	@$(INSTALL) --python .venv --requirement requirements.lock
+	@# Bytecode beside it, also where Python is to write none. A package may hold files for newer Pythons.
+	@.venv/bin/python -m compileall -qq -j 0 -x /tests/ .venv/lib dehusk streams inference schemas & \
+	.venv/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable . && wait
+	@touch $@
+
+.venv-training/.ready: requirements-training.lock .venv/.ready
+	@echo "Installing requirements-training.lock into .venv-training; the first time takes a few minutes."
+	@$(PYTHON) -m venv --without-pip .venv-training
+	@$(INSTALL) --python .venv-training --requirement requirements-training.lock
+	@cp -r .venv/lib/python*/site-packages/*dehusk-* .venv-training/lib/python*/site-packages/  # this checkout
+	@touch $@
 
 # Triton's Python backend, which installs with pip for Linux on x86-64 alone, loads libpython at run time.
 define HAS_LIBPYTHON
@@ -108,8 +124,7 @@ sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))
 endef
 export HAS_HEADERS
 
-# $(call install,VENV,LOCK): a virtual environment with exactly what the lock names, and this checkout in it.
-define install
+define require_packages
 	@command -v $(PYTHON) >/dev/null || { echo "Python is missing; install it with: \
 	sudo apt-get install python3 python3-venv python3-dev gcc libc6-dev"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -120,11 +135,4 @@ define install
 	$(PYTHON) -c "$$HAS_HEADERS" || missing="$$missing python$$v-dev"; \
 	$(PYTHON) -c "$$HAS_LIBPYTHON" || missing="$$missing libpython$$v"; \
 	test -z "$$missing" || { echo "Packages are missing; install them with: sudo apt-get install$$missing"; exit 1; }
-	@echo "Installing $(2) into $(1); the first time takes a few minutes."
-	@$(PYTHON) -m venv $(1)
-	@$(1)/bin/pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement $(2)
-	@# On all processors, which pip does not; also where Python is to write no bytecode. A package may hold files for newer Pythons.
-	@$(1)/bin/python -m compileall -qq -j 0 $(1)/lib dehusk streams inference schemas training || true
-	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $@
 endef
