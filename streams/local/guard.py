@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from threading import Thread
 
 PASSED_ON = {
     signal.SIGTERM: signal.SIGTERM,
@@ -32,12 +33,11 @@ def main(supervisor: int, command: list[str]) -> int:
     for received in PASSED_ON:
         signal.signal(received, lambda number, _: _signal_group(child.pid, PASSED_ON[signal.Signals(number)]))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
-    while os.getppid() == supervisor:
-        with suppress(subprocess.TimeoutExpired):
-            status = child.wait(_POLL_SECONDS)
-            break
-    else:
-        status = 1
+    waiting = Thread(target=child.wait, daemon=True)  # `wait` with a time limit would ask 20 times a second
+    waiting.start()
+    while waiting.is_alive() and os.getppid() == supervisor:
+        waiting.join(_POLL_SECONDS)
+    status = 1 if child.returncode is None else child.returncode
     _signal_group(child.pid, signal.SIGKILL)
     return status if status >= 0 else 128 - status
 
@@ -48,7 +48,7 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
             command,
             stdin=subprocess.DEVNULL,
             process_group=0,
-            preexec_fn=_prepare,  # noqa: PLW1509 the guard has one thread
+            preexec_fn=_prepare,  # noqa: PLW1509 the guard has one thread yet
         )
     except OSError as error:
         sys.exit(f"{command[0]} cannot be started: {error.strerror}")
