@@ -220,7 +220,8 @@ async def start_in_time(producer: AIOKafkaProducer) -> None:
     """Start a producer of transactions.
 
     Raises:
-        UnavailableError: it does not start in time.
+        UnavailableError: it does not start in time: there is no coordinator, or it cannot end the transaction
+            that was open, as a topic has too few replicas in sync.
         KafkaError: the brokers refuse the user, or do not answer.
     """
     try:
@@ -228,7 +229,8 @@ async def start_in_time(producer: AIOKafkaProducer) -> None:
             await producer.start()
     except TimeoutError as error:
         raise UnavailableError(
-            f"no coordinator of transactions answered in {START_SECONDS:g} s; check that there are as many "
+            f"no transaction could be begun in {START_SECONDS:g} s; check that the topics have "
+            "min.insync.replicas, which the end of the one before waits for, and that there are as many "
             "brokers as transaction.state.log.replication.factor and transaction.state.log.min.isr need"
         ) from error
 

@@ -326,7 +326,7 @@ async def test_nothing_is_committed_of_a_start_that_is_given_up(
 
 @pytest.mark.parametrize(
     ("slow", "reason"),
-    [("starts_in", "no coordinator of transactions answered"), ("commits_in", "min.insync.replicas")],
+    [("starts_in", "no transaction could be begun"), ("commits_in", "a transaction was not committed")],
 )
 async def test_what_takes_too_long_is_named_and_begun_anew(
     delivery: TransactionalDelivery, kafka: Kafka, slow: str, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -342,9 +342,10 @@ async def test_what_takes_too_long_is_named_and_begun_anew(
     setattr(kafka, slow, 600.0)
     await delivery.deliver([cleaned(0, 4)])
     assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
-    (failure,) = failures
+    failure = failures[0]  # on a busy machine, what is begun anew can be late, too
     assert isinstance(failure, UnavailableError)
     assert reason in str(failure)
+    assert "check that the topics have min.insync.replicas" in str(failure)
 
 
 async def test_producers_are_closed_also_if_they_are_given_up_twice(
