@@ -3,7 +3,7 @@
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from importlib.resources import files
@@ -141,12 +141,17 @@ _SHARED_STYLE, _SHARED_SCRIPT = (
 
 
 class SinglePage:
-    """A page in one file of HTML, filled from a template, a style and a script in a package."""
+    """A page in one file of HTML, filled from a template, a style and scripts in a package.
 
-    def __init__(self, package: str, name: str) -> None:
-        self._template, style, script = (
-            files(package).joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+    The scripts make one, in their order; without names, there is one of the page's name.
+    """
+
+    def __init__(self, package: str, name: str, scripts: Sequence[str] = ()) -> None:
+        folder = files(package)
+        self._template, style = (
+            folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css")
         )
+        script = "\n".join(folder.joinpath(f"{each}.js").read_text("utf-8") for each in (scripts or (name,)))
         self._style, self._script = _SHARED_STYLE + style, _SHARED_SCRIPT + script
         self.restrict = restrict_browsers(page_policy(self._script, is_served=True))
         """Handler of `on_response_prepare`: browsers run the page's own script alone, and keep nothing."""

@@ -177,9 +177,10 @@ def test_the_default_model_alone_is_in_it(wheel: Path) -> None:
     [
         ("streams/worker/monitoring/static", {"index.html", "uPlot-LICENSE.txt"}),
         ("streams/worker/inspector/static", {"index.html", "inspect.js", "inspect.css"}),
+        ("streams/labeling/page", {"labeler.html", "labeler.css", "state.js", "keys.js"}),
     ],
 )
-def test_the_files_of_the_monitoring_pages_are_in_it(wheel: Path, folder: str, files: set[str]) -> None:
+def test_the_files_of_pages_for_browsers_are_in_it(wheel: Path, folder: str, files: set[str]) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     found = {Path(name).name for name in names if name.startswith(f"dehusk/{folder}/")}
     assert found == {file.name for file in (ROOT / folder).iterdir()} >= files

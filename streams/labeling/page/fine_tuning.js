@@ -1,0 +1,29 @@
+/* ---- fine-tuning: by the server, one at a time; asked for until it ends ---- */
+
+const TUNED_EVERY = 1000;
+const TUNES = { running: "Fine-tuning …", written: "Fine-tuned", "not-better": "Not better", failed: "Fine-tuning failed" };
+let tuningTimer = 0;
+
+async function tune(starts) {
+  clearTimeout(tuningTimer);
+  if (starts && (saves.waiting.size || saves.busy)) {
+    at("tuning-message").textContent = "Not started: labels are not saved yet.";
+    return;
+  }
+  try {
+    showTuning(await ask("fine-tuning", starts ? {} : undefined));
+  } catch (error) {
+    showTuning({ state: "failed", message: error.message, progress: [], result: [], next: [] });
+  }
+}
+
+function showTuning({ state, message, progress, result, next }) {
+  const runs = state === "running";
+  at("tune").textContent = TUNES[state] || "Fine-tune";
+  at("tuning-start").disabled = runs;
+  at("tuning-runs").hidden = !runs;
+  const lines = { progress, result, message: [message], next };
+  for (const [name, its] of Object.entries(lines)) at(`tuning-${name}`).textContent = its.join("\n");
+  at("tuning-progress").scrollTop = at("tuning-progress").scrollHeight;
+  if (runs) tuningTimer = setTimeout(tune, TUNED_EVERY);
+}

@@ -1,0 +1,80 @@
+/* ---- saving: the newest labels of each page, one page at a time ---- */
+
+function keep() {
+  saves.waiting.set(work.number, { labels: [...work.labels], replaces: work.replaces });
+  saySaved("saving …");
+  clearTimeout(saves.timer);
+  saves.timer = setTimeout(save, SAVE_AFTER);
+}
+
+async function save() {
+  clearTimeout(saves.timer);
+  const number = [...saves.waiting.keys()].find((each) => each !== saves.stale);
+  if (saves.busy || number === undefined) return;
+  saves.busy = true;
+  let goesOn = true;
+  const wanted = saves.waiting.get(number);
+  try {
+    const saved = await ask(`pages/${number}/labels`, { ...wanted, revision: revisions.get(number) });
+    revisions.set(number, saved.revision);
+    if (saves.waiting.get(number) === wanted) saves.waiting.delete(number);
+    if (number === work.number) work.replaces = false;
+    setState(number, saved.state);
+    if (!saves.waiting.size) saySaved(`saved ${new Date(saved.saved_at).toLocaleTimeString("en-GB")}`);
+  } catch (error) {
+    goesOn = notSaved(number, error);
+  } finally {
+    saves.busy = false;
+  }
+  if (goesOn) save();
+}
+
+/* Say that a page is not saved; return whether the next one can be saved at once. */
+function notSaved(number, error) {
+  const said = `NOT SAVED (page ${number + 1}): ${error.message}`;
+  if (error.status === 409) {
+    saves.stale = number;
+    saves.conflict = said;
+  }
+  saySaved(said, true);
+  if (error.status === 409) return true;
+  if (error.status === 400 || error.status === 422) {
+    saves.waiting.delete(number); // it would be refused each time, and hold up other pages
+    saves.timer = setTimeout(save, SAVE_AFTER);
+  } else {
+    at("again").hidden = false;
+    saves.timer = setTimeout(save, RETRY_AFTER);
+  }
+  return false;
+}
+
+/* What is said of other pages does not hide a conflict, which stands until it is settled. */
+function saySaved(text, isTrouble) {
+  const conflicts = saves.stale >= 0;
+  at("saved").textContent = conflicts && !isTrouble ? saves.conflict : text;
+  at("saved").classList.toggle("unsaved", conflicts || Boolean(isTrouble));
+  at("again").hidden = true;
+  at("theirs").hidden = at("mine").hidden = !conflicts;
+}
+
+async function settle(keepsMine) {
+  const number = saves.stale;
+  const mine = saves.waiting.get(number);
+  try {
+    const page = await ask(`pages/${number}`);
+    revisions.set(number, page.revision);
+    saves.stale = -1;
+    if (keepsMine) {
+      saves.waiting.set(number, { ...mine, replaces: true });
+      saySaved("saving …");
+      save();
+    } else {
+      saves.waiting.delete(number);
+      histories.delete(number);
+      saySaved("the saved labels were taken");
+      open(number);
+    }
+  } catch (error) {
+    saySaved(`NOT SAVED (page ${number + 1}): ${error.message}`, true);
+  }
+}
