@@ -141,8 +141,8 @@ def test_up_kills_when_it_is_interrupted_twice() -> None:
         while b"Stopping" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=SECONDS)
-        assert process.returncode == 130
+        _, messages = process.communicate(timeout=SECONDS)
+        assert process.returncode == 130, messages
         assert have_ended(below)
         assert not Path(addresses["directory"]).exists()
 
