@@ -8,7 +8,7 @@ from dehusk.streams.inspection.inspection import Inspection
 from dehusk.streams.inspection.style_sheets import Fetch, fetch_style_sheets
 from dehusk.streams.web.local_pages import SinglePage, embed, own_names_only
 
-_PAGE = SinglePage(__package__, "inspector")
+_PAGE = SinglePage(__package__, "inspector", "dehusk inspect")
 restrict = _PAGE.restrict
 _STYLES_BUTTON = '<button type="button" id="styles" disabled>Load its style sheets</button>'
 READY = b"ready\n"

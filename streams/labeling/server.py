@@ -15,7 +15,7 @@ from dehusk.streams.settings import MIB
 from dehusk.streams.web.local_pages import SinglePage, embed, own_names_only
 
 _SCRIPTS = ("state", "saving", "fine_tuning", "labels", "blocks", "picture", "pages", "keys")
-_TOOL = SinglePage(f"{__package__}.page", "labeler", _SCRIPTS)
+_TOOL = SinglePage(f"{__package__}.page", "labeler", "dehusk label", _SCRIPTS)
 _MAX_BYTES = 4 * MIB
 """Bytes of a request; enough for the page with the most blocks."""
 _PAGE = r"/pages/{number:\d{1,9}}"

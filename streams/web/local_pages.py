@@ -135,22 +135,21 @@ def restrict_browsers(policy: str, *, caching: str = "no-store") -> AddHeaders:
     return add_headers
 
 
-_SHARED_STYLE, _SHARED_SCRIPT = (
-    files(__package__).joinpath(f"single_page.{kind}").read_text("utf-8") for kind in ("css", "js")
+_FRAME, _SHARED_STYLE, _SHARED_SCRIPT = (
+    files(__package__).joinpath(f"single_page.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
 )
 
 
 class SinglePage:
-    """A page in one file of HTML, filled from a template, a style and scripts in a package.
+    """A page in one file of HTML, with the template of its body, a style and scripts from a package.
 
     The scripts make one, in their order; without names, there is one of the page's name.
     """
 
-    def __init__(self, package: str, name: str, scripts: Sequence[str] = ()) -> None:
+    def __init__(self, package: str, name: str, title: str, scripts: Sequence[str] = ()) -> None:
         folder = files(package)
-        self._template, style = (
-            folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css")
-        )
+        body, style = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css"))
+        self._template = _FRAME.replace("%%title%%", title).replace("%%body%%", body)
         script = "\n".join(folder.joinpath(f"{each}.js").read_text("utf-8") for each in (scripts or (name,)))
         self._style, self._script = _SHARED_STYLE + style, _SHARED_SCRIPT + script
         self.restrict = restrict_browsers(page_policy(self._script, is_served=True))
