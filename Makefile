@@ -76,7 +76,7 @@ clean: ## remove the virtual environments, what was compiled, and caches
 NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 
 # uv installs what a lock names, as it fetches and unpacks side by side, which pip does not.
-INSTALL = UV_HTTP_TIMEOUT=180 UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL}" .venv/bin/uv pip install --quiet --system-certs --no-deps --require-hashes
+INSTALL = UV_HTTP_TIMEOUT="$${UV_HTTP_TIMEOUT:-180}" UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL}" .venv/bin/uv pip install --quiet --system-certs --no-deps --require-hashes
 
 .venv/.ready: requirements.lock pyproject.toml $(NATIVE)
 	$(require_packages)
