@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from weakref import finalize
 
 from dehusk.extractor import Extractor
 from dehusk.inference.labelers.labeler import Labeler
-from dehusk.inputs import error_of, read_page
+from dehusk.inputs import Html, error_of, read_page
 from dehusk.options import Options, whole_number
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
@@ -63,7 +63,10 @@ def extract_many(
 
     Raises:
         ConfigurationError: an option has no such value, or the processes cannot be started.
+        TypeError: `pages` is a single page.
     """
+    if isinstance(pages, Html | Mapping):
+        raise TypeError(f"pages is a single {type(pages).__name__}; give a list of it, or call extract()")
     if processes is None:
         processes = available_processors()
     cleaning = Cleaning(options, processes, page_seconds)

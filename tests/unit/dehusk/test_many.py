@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,12 @@ def test_a_page_that_fails_is_an_error_beside_the_others() -> None:
         None,
     ]
     assert reasons([PROSE, "<p>x" * 50], max_page_blocks=20) == [None, "too-many-blocks"]
+
+
+@pytest.mark.parametrize("page", [PROSE, PROSE.encode(), {"html": PROSE}], ids=["str", "bytes", "dict"])
+def test_a_single_page_in_place_of_several_is_refused(page: Any) -> None:
+    with pytest.raises(TypeError, match=f"pages is a single {type(page).__name__}; give a list of it"):
+        dehusk.extract_many(page)
 
 
 def test_a_page_that_exceeds_its_time_is_an_error_that_names_the_argument() -> None:
