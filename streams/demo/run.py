@@ -144,11 +144,10 @@ class _Watch:
         if not self.worker.running:
             raise UnavailableError(f"the worker ended; {self.worker.last_words()}")
         report = self.monitoring.report()
-        totals, waiting = report.totals, report.in_flight + (report.lag or 0)
+        totals = report.totals
         self.display.progress(
-            f"{pluralize(totals.messages + waiting, 'page')} crawled; "
             f"{pluralize(totals.documents, 'document')}, {totals.skipped:,} skipped, "
-            f"{pluralize(totals.dead_letters, 'dead letter')}, a lag of {waiting:,}"
+            f"{pluralize(totals.dead_letters, 'dead letter')}, a lag of {report.lag or 0:,}"
         )
         time.sleep(_POLL_SECONDS)
         return totals.messages

@@ -235,12 +235,18 @@ def _example(cleaned: Cleaned) -> Table:
     end = start + _FIRST_ROWS
     first, rest = cleaned.example[start:end], cleaned.example[end:]
     last = rest[-_LAST_ROWS:]
+    _add_gap(table, start)
     _add_blocks(table, first)
-    if len(rest) > len(last):
-        table.add_row(f"… {pluralize(len(rest) - len(last), 'block')} …", "", style="dim")
+    _add_gap(table, len(rest) - len(last))
     _add_blocks(table, last)
     table.caption = f"{len(first) + len(last)} of the page's {pluralize(len(cleaned.example), 'block')}"
     return table
+
+
+def _add_gap(table: Table, blocks: int) -> None:
+    """Add a row that stands for so many blocks, if any."""
+    if blocks:
+        table.add_row(f"… {pluralize(blocks, 'block')} …", "", style="dim")
 
 
 def _add_blocks(table: Table, blocks: Sequence[Block]) -> None:

@@ -85,6 +85,7 @@ def test_the_example_shows_where_the_content_begins_and_how_the_page_ends() -> N
     assert "before 92." in text
     assert "content 0." in text
     assert [number for number in range(100) if f"content {number}." in text] == [*range(22), *range(91, 100)]
+    assert "… 92 blocks …" in text
     assert "… 69 blocks …" in text
     assert "a footer" in text
     assert "40 of the page's 201 blocks" in text
