@@ -164,6 +164,12 @@ def start_of(text: str, span: Span) -> int:
     return start + (is_between and text[start] == _SIGNS.get(Mark(span.kind)))
 
 
+def hangs(span: Span) -> bool:
+    """Return True for a raised link, such as the mark of a note, which has no white space before it."""
+    links = [each for each in span.children if each.kind in LINKS]
+    return span.kind == Mark.RAISED and [(each.start, each.end) for each in links] == [(span.start, span.end)]
+
+
 def begin_at(spans: list[Span], start: int) -> None:
     """Let spans, and those in them, begin at a character, if they begin before it."""
     while spans and spans[0].start < start:

@@ -18,6 +18,7 @@ from dehusk.inference.document.blocks import (
     Span,
     Table,
     begin_at,
+    hangs,
     start_of,
 )
 from dehusk.schemas.markup import Container, Embedded, Mark
@@ -174,7 +175,7 @@ def _spans(line: Line, spans: Sequence[Span], start: int, end: int, images: list
     written: list[str] = []
     for span in spans:
         before = _plain(line.text, start, span.start, images) + _images(span.start, images)
-        written += [before, _span(line, span, images)]
+        written += [before.removesuffix(" ") if hangs(span) else before, _span(line, span, images)]
         start = span.end
     return "".join(written) + _plain(line.text, start, end, images)
 

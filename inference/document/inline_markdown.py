@@ -5,7 +5,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from unicodedata import category
 
-from dehusk.inference.document.blocks import FORMULAS, LINKS, PLAYERS, Image, Line, Span, begin_at, start_of
+from dehusk.inference.document.blocks import (
+    FORMULAS,
+    LINKS,
+    PLAYERS,
+    Image,
+    Line,
+    Span,
+    begin_at,
+    hangs,
+    start_of,
+)
 from dehusk.schemas.markup import Embedded, Mark
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
@@ -194,6 +204,8 @@ class _LineWriter:
         """Write raised or lowered text; the cents of a price, which follow a point, stay on the line."""
         name, start = _SHIFTED[Mark(span.kind)], start_of(self._text, span)
         is_marked = not self._is_on_line(span)
+        if hangs(span):
+            self._drop_space()
         if is_marked:
             begin_at(span.children, start)
         self._put(f"<{name}>" if is_marked else "")
@@ -204,9 +216,12 @@ class _LineWriter:
 
     def _put_reference(self, label: str) -> None:
         """Write a reference to a footnote, without white space before it."""
+        self._drop_space()
+        self._put(f"[^{label}]")
+
+    def _drop_space(self) -> None:
         if self._out and (text := self._out.pop().removesuffix(" ")):
             self._out.append(text)
-        self._put(f"[^{label}]")
 
     def _is_cents(self, span: Span) -> bool:
         return self._text[span.start] == "."

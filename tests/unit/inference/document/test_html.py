@@ -85,7 +85,7 @@ def assert_allowed(written: str) -> None:
         ("<p>a <script type='math/tex'>b<c</script>.", "<p>a \\(b&lt;c\\).</p>"),
         (
             "<p>a<sup><a href=#n id=r>1</a></sup><ol><li id=n>b <a href=#r>x</a></ol>",
-            '<p>a <sup><a href="https://a.test/b/c#n">1</a></sup></p>\n'
+            '<p>a<sup><a href="https://a.test/b/c#n">1</a></sup></p>\n'
             '<ol><li>b <a href="https://a.test/b/c#r">x</a></li></ol>',
         ),
         ("<p>1<sub>^</sub> 10<sup>2</sup>", "<p>1<sub>^</sub> 10<sup>2</sup></p>"),

@@ -122,7 +122,7 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
             "<p>1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O 5<sub>2</sub> $19<sup>99</sup>",
             "1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O 5<sub>2</sub> $19.99",
         ),
-        ("<p>a<sup><a href=#b>2</a></sup>", "a <sup>[2](https://a.test/b/c#b)</sup>"),
+        ("<p>a<sup><a href=#b>2</a></sup>", "a<sup>[2](https://a.test/b/c#b)</sup>"),
         ("<p>a<a href=#b><sup>2</sup></a>", "a [<sup>2</sup>](https://a.test/b/c#b)"),
         ("<p>a <del>b</del> <s>c <i>d</i></s> <strike>e</strike>", "a ~~b~~ ~~c *d*~~ ~~e~~"),
         ("<p>now <b><s>$9</s></b> a<s>(b)</s>c", "now **~~\\$9~~** a<del>(b)</del>c"),
@@ -584,10 +584,10 @@ def test_footnotes_have_different_labels() -> None:
 @pytest.mark.parametrize(
     ("html", "text"),
     [
-        ("<p>a<sup><a href=#n id=r>1</a></sup><p id=n>MENU", "a <sup>[1](https://a.test/b/c#n)</sup>"),
+        ("<p>a<sup><a href=#n id=r>1</a></sup><p id=n>MENU", "a<sup>[1](https://a.test/b/c#n)</sup>"),
         (
             "<p>a<sup><a href=#n id=r>1</a></sup><p id=n><a href=#r>MENU</a>",
-            "a <sup>[1](https://a.test/b/c#n)</sup>",
+            "a<sup>[1](https://a.test/b/c#n)</sup>",
         ),
         ("<p><a href=#n id=r>1</a><p id=n>b <a href=#r>x</a>", "b [x](https://a.test/b/c#r)"),
         (
