@@ -72,7 +72,12 @@ class Answer:
 
 
 def html_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
-    """Return the page that an answer is, of the format of this name."""
+    """Return the page that an answer is, of the format of this name; else the reason, with its id."""
+    outcome = _read_page(answer, source, max_bytes)
+    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=_encodable(answer.id))
+
+
+def _read_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
     address = page_url(answer.url)
     if not isinstance(address, str):
         return address

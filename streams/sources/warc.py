@@ -5,7 +5,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import BinaryIO, cast
 
@@ -209,11 +209,19 @@ def _content_length(headers: StatusAndHeaders) -> int:
 
 
 def _outcome(headers: StatusAndHeaders, block: LimitReader, max_bytes: int, source: str) -> Outcome:
-    """Return the page of one record.
+    """Return the page of one record; else the reason, with its id.
 
     A `resource` holds what a URL names without an answer around it, as archives made of files do
     (warcit): with a web address it is a page like a `response`.
     """
+    id_ = str(headers.get_header("WARC-Record-ID", "")).strip("<> ") or None
+    outcome = _read_page(headers, block, max_bytes, source, id_)
+    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=id_)
+
+
+def _read_page(
+    headers: StatusAndHeaders, block: LimitReader, max_bytes: int, source: str, id_: str | None
+) -> Outcome:
     kind = str(headers.get_header("WARC-Type", "")).lower()
     url = str(headers.get_header("WARC-Target-URI", "")).strip("<> ")
     if kind not in {"response", "resource"}:
@@ -231,7 +239,7 @@ def _outcome(headers: StatusAndHeaders, block: LimitReader, max_bytes: int, sour
         content_type=response.headers.get_header("Content-Type"),
         status=response.status,
         content_encoding=response.headers.get_header("Content-Encoding"),
-        id=str(headers.get_header("WARC-Record-ID", "")).strip("<> "),
+        id=id_,
         fetched_at=parse_time(headers.get_header("WARC-Date")),
         language=response.headers.get_header("Content-Language"),
     )

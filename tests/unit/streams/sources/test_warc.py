@@ -12,6 +12,7 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.sources.warc import MAX_HEAD, Warc, open_warc, read_warc
 from tests.unit.streams.sources.crawler_messages import (
     MAX_BYTES,
+    RECORD_ID,
     URL,
     chunked,
 )
@@ -87,14 +88,24 @@ def test_a_resource_with_a_web_address_is_a_page():
 def test_other_records_are_no_pages(kind):
     head = b"HTTP/1.1 200 OK" if kind == "revisit" else b"GET / HTTP/1.1"
     outcome = only(warc(head + b"\r\n\r\n", kind=kind))
-    assert outcome == Skipped(SkipReason.NOT_A_PAGE, f"a record of type {kind!r}", URL)
+    assert outcome == Skipped(SkipReason.NOT_A_PAGE, f"a record of type {kind!r}", URL, outcome.id)
 
 
 def test_the_head_of_an_archive_is_no_page():
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=True)
     writer.write_record(writer.create_warcinfo_record("a.warc.gz", {"software": "test"}))
-    assert only(out.getvalue()) == Skipped(SkipReason.NOT_A_PAGE, "a record of type 'warcinfo'", None)
+    outcome = only(out.getvalue())
+    assert outcome == Skipped(SkipReason.NOT_A_PAGE, "a record of type 'warcinfo'", None, outcome.id)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"kind": "metadata"}, {"protocol": "FTP"}, {"url": "dns:example.org"}, {"body": b"%PDF-1.7"}],
+    ids=["metadata", "no-http", "dns", "pdf"],
+)
+def test_the_reason_why_a_record_is_no_page_has_its_id(fields):
+    assert only(warc(**fields, **{"WARC-Record-ID": f"<{RECORD_ID}>"})).id == RECORD_ID
 
 
 @pytest.mark.parametrize("url", ["dns:example.org", "urn:text:http://example.org/"])
