@@ -4,6 +4,7 @@ import click
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments, HeadlineTreatment
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli.shared.options import (
@@ -201,8 +202,11 @@ favor_option = enum_option(
 def _check_selector(_context: click.Context, _option: click.Parameter, selector: str) -> str:
     from dehusk.inference.segmentation.parser import check_selector
 
-    if selector:
-        check_selector(selector)
+    try:
+        if selector:
+            check_selector(selector)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error)) from error
     return selector
 
 

@@ -144,7 +144,7 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
         ),
         DocumentOptions(favor=Favor.RECALL, exclude=".ads, nav"),
     ]
-    with pytest.raises(ConfigurationError, match="'div\\[' is no CSS selector"):
+    with pytest.raises(click.BadParameter, match="'div\\[' is no CSS selector"):
         run(command, "--exclude", "div[")
 
 
