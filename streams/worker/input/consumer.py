@@ -99,7 +99,8 @@ class Consumer(driver.Consumer):
         """Return records by partition; none after a partition had to seek to another position."""
         try:
             return await super()._getmany(active_partitions, timeout)
-        except NoOffsetForPartitionError:
+        except NoOffsetForPartitionError as error:
+            self._read_offset.pop(ensure_TP(error.args[0]), None)
             with suppress(KafkaError):  # the error recurs until each partition has a position
                 await self._seek_to_beginning()
         except OffsetOutOfRangeError as error:
@@ -112,18 +113,26 @@ class Consumer(driver.Consumer):
     async def _seek_to_beginning(self) -> None:
         """Seek to the beginning of the partitions of which the group has read nothing."""
         unread = [each for each in self.assignment() if self._read_offset[each] is None]
-        await self._thread.seek_to_beginning(*(TopicPartition(*each) for each in unread))
+        if unread:  # aiokafka would take none for all
+            await self._thread.seek_to_beginning(*(TopicPartition(*each) for each in unread))
 
     async def _recover_positions(self, lost: Mapping[TP, int]) -> None:
         """Seek to the beginning of all partitions whose positions are gone, the `lost` ones included.
 
-        They are checked together, as Kafka answers each request for offsets only after a fetch.
+        They are checked together, as Kafka answers each request for offsets only after a fetch. Those that
+        are assigned anew meanwhile are left alone: they have other positions, or none yet.
         """
-        read = {each for each in self.assignment() if self._read_offset[each] is not None}
-        partitions = read.union(lost)
+        states = self._thread.read_states()
+        partitions = {each for each in states if each in lost or self._read_offset[each] is not None}
+        if not partitions:
+            return
         beginnings, ends = await self.earliest_offsets(*partitions), await self.highwaters(*partitions)
         for partition in partitions:
-            position = await self._thread.position(partition) or 0
+            state = states[partition]
+            is_anew = self._thread.read_states().get(partition) is not state
+            if is_anew or not state.has_valid_position:
+                continue
+            position = state.position
             if position < beginnings[partition]:
                 await self._skip(partition, position, beginnings[partition])
             elif position > ends[partition] or lost.get(partition) == position:
@@ -169,12 +178,10 @@ class Consumer(driver.Consumer):
         return self.transport.hooks.is_transactional and is_in_flight
 
     async def perform_seek(self) -> None:
-        """Seek to the committed offsets of assigned partitions; aiokafka ignores a committed offset of 0."""
-        if not self.assignment():
-            return
-        await super().perform_seek()
-        for partition in [each for each in self.assignment() if self._read_offset[each] == 0]:
-            await self._seek(partition, 0)
+        """Seek to the committed offsets of the assigned partitions, and forget what was read after them."""
+        for partition, offset in (await self._thread.seek_back()).items():
+            self._read_offset[partition] = offset
+            self._committed_offset[partition] = offset or None
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Stop reading until partitions are assigned.

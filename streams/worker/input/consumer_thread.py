@@ -47,6 +47,12 @@ def keep_all_topics(consumer: AIOKafkaConsumer) -> None:
     client.add_topic = add_to_some
 
 
+def log_unless_given_up(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an error that nobody waits for, unless it is of a commit given up here: aiokafka ends it."""
+    if not isinstance(context.get("exception"), KafkaError):
+        loop.default_exception_handler(context)
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """Calls by which the consumer tells the worker what becomes of its partitions."""
@@ -83,6 +89,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
 
     async def on_start(self) -> None:
         """Start the consumer, whose group coordinator confirms the membership."""
+        self.thread_loop.set_exception_handler(log_unless_given_up)
         await super().on_start()
         self._membership.track(self._ensure_consumer()._coordinator)  # noqa: SLF001 there is no getter
 
@@ -143,10 +150,35 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
 
     def read_states(self) -> dict[TP, Any]:
         """Return aiokafka's state of each assigned partition."""
-        subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
-        assignment = subscription and subscription.assignment
+        assignment = self._assignment()
         partitions = assignment.tps if assignment else ()
         return {TP(each.topic, each.partition): assignment.state_value(each) for each in partitions}
+
+    def _assignment(self) -> Any:  # noqa: ANN401 aiokafka has no types
+        """Return aiokafka's assignment with its positions, for which its own methods may wait."""
+        subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 there is no getter
+        return subscription and subscription.assignment
+
+    async def seek_back(self) -> Mapping[TP, int | None]:
+        """Seek to the committed offsets of the assigned partitions; return them, None where there is none.
+
+        Return nothing of partitions that are assigned anew meanwhile: their topic may have been made again,
+        and its messages would be taken for those that were read of the old one.
+        """
+        offsets: Mapping[TP, int | None] = await self.call_thread(self._seek_back)
+        return offsets
+
+    async def _seek_back(self) -> Mapping[TP, int | None]:
+        consumer, assignment = self._ensure_consumer(), self._assignment()
+        if not assignment:
+            return {}
+        offsets = {each: await consumer.committed(each) for each in assignment.tps}
+        if not assignment.active:
+            return {}
+        for partition, offset in offsets.items():
+            if offset is not None:
+                consumer.seek(partition, offset)
+        return {TP(each.topic, each.partition): offset for each, offset in offsets.items()}
 
     async def ask(self, request: Callable[[AIOKafkaConsumer], Coroutine[Any, Any, _T]]) -> _T:
         """Send a request, past the queue of Faust's calls, which one broker that is away would hold up.

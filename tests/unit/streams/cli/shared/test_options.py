@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from dehusk.schemas.documents import Comments, HeadlineTreatment
-from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli import cli

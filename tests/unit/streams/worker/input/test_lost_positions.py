@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from unittest.mock import AsyncMock
 
 import pytest
@@ -27,27 +28,58 @@ from tests.unit.streams.worker.input.apps import hooks_of
 FIRST, SECOND = TP("raw", 0), TP("raw", 1)
 
 
+@dataclass(eq=False)
+class State:
+    """aiokafka's state of an assigned partition."""
+
+    positions: dict[TopicPartition, int]
+    partition: TopicPartition
+
+    @property
+    def has_valid_position(self) -> bool:
+        return self.partition in self.positions
+
+    @property
+    def position(self) -> int:
+        return self.positions[self.partition]
+
+
+class Assignment(dict[TopicPartition, State]):
+    """aiokafka's assignment."""
+
+    active = True
+    tps = property(dict.keys)
+    state_value = dict.__getitem__
+
+
 class Kafka:
     """aiokafka's consumer, as far as it is asked here."""
 
     def __init__(self) -> None:
-        self.assigned = {TopicPartition("raw", 0)}
         self.topics = {"raw"}
         self.beginnings = {TopicPartition("raw", 0): 0}
         self.ends = {TopicPartition("raw", 0): 1000}
         self.positions = {TopicPartition("raw", 0): 100}
-        self.goes_back_to: dict[TopicPartition, int] = {}
-        """Offsets that are committed; as in aiokafka, none goes back to the first offset of all."""
-        self.committed: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
+        self.offsets: dict[TopicPartition, int] = {}
+        """Offsets that are committed when partitions are assigned."""
+        self.commits: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
+        self.assign(TopicPartition("raw", 0))
+
+    def assign(self, *partitions: TopicPartition) -> None:
+        """Assign partitions; of those that this worker had, the positions stay."""
+        if hasattr(self, "_subscription"):
+            self._subscription.subscription.assignment.active = False
+        assignment = Assignment({each: State(self.positions, each) for each in partitions})
+        self._subscription = SimpleNamespace(subscription=SimpleNamespace(assignment=assignment))
 
     def assignment(self) -> set[TopicPartition]:
-        return self.assigned
+        return set(self._subscription.subscription.assignment)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         return {0, 1} if topic in self.topics else None
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        self.committed.append(commit_structure_validate(offsets))
+        self.commits.append(commit_structure_validate(offsets))
 
     async def beginning_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {each: self.beginnings[each] for each in partitions}
@@ -55,22 +87,19 @@ class Kafka:
     async def end_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {each: self.ends[each] for each in partitions}
 
-    async def position(self, partition: TopicPartition) -> int:
-        return self.positions[partition]
+    async def committed(self, partition: TopicPartition) -> int | None:
+        return self.offsets.get(partition)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self.positions[partition] = offset
 
-    async def seek_to_committed(self) -> Mapping[TopicPartition, int]:
-        return {each: self.goes_back_to[each] for each in self.assigned}
-
     async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        self.positions.update({each: self.beginnings[each] for each in partitions})
+        self.positions.update({each: self.beginnings[each] for each in partitions or self.assignment()})
 
 
 def committed(kafka: Kafka) -> list[int]:
     """Return the offsets that were committed, in order."""
-    return [offset.offset for each in kafka.committed for offset in each.values()]
+    return [offset.offset for each in kafka.commits for offset in each.values()]
 
 
 @pytest.fixture
@@ -100,16 +129,16 @@ def kafka() -> Kafka:
     return Kafka()
 
 
+async def called(function, *args, **options):
+    return await function(*args, **options)
+
+
 @pytest.fixture
 def consumer(app: FaustApp, kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> Consumer:
     """The app's consumer, whose thread is this one."""
-
-    async def call(function, *args, **options):
-        return await function(*args, **options)
-
     consumer = app.consumer
     consumer._thread._consumer = kafka
-    monkeypatch.setattr(consumer._thread, "call_thread", call)
+    monkeypatch.setattr(consumer._thread, "call_thread", called)
     monkeypatch.setattr(app.topics, "acks_enabled_for", lambda topic: topic == "raw")
     return consumer
 
@@ -120,7 +149,7 @@ async def test_nothing_is_committed_of_partitions_that_were_taken_away_meanwhile
     assert not await consumer._commit({SECOND: 7})
     assert consumer._thread.crash_reason is None
     assert await consumer._commit({FIRST: 5, SECOND: 7})
-    assert kafka.committed == [{TopicPartition("raw", 0): OffsetAndMetadata(5, "")}]
+    assert kafka.commits == [{TopicPartition("raw", 0): OffsetAndMetadata(5, "")}]
 
 
 async def test_a_commit_does_not_wait_for_a_topic_that_has_gone(
@@ -164,10 +193,10 @@ async def test_messages_that_were_removed_unread_are_counted_and_committed(
     assert kafka.positions == {partition: 140}
     assert "partition 0 of topic raw: Kafka removed 40 messages, from offset 100 on" in caplog.text
     await consumer.commit()
-    assert not kafka.committed, "there is one in flight before them"
+    assert not kafka.commits, "there is one in flight before them"
     consumer._committed_offset[FIRST] = 100
     await consumer.commit()
-    assert kafka.committed == [{partition: OffsetAndMetadata(140, "")}]
+    assert kafka.commits == [{partition: OffsetAndMetadata(140, "")}]
 
 
 async def test_what_is_read_behind_removed_messages_is_committed_after_what_was_before_them(
@@ -178,7 +207,7 @@ async def test_what_is_read_behind_removed_messages_is_committed_after_what_was_
     consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 98, 98
     await fetch(OffsetOutOfRangeError({partition: 100}))  # a transaction ended at 99
     await consumer.commit()
-    assert not kafka.committed, "there is one in flight before them"
+    assert not kafka.commits, "there is one in flight before them"
     consumer.ack(message(98))
     await consumer.commit()
     consumer.ack(message(10**9))
@@ -199,7 +228,7 @@ async def test_messages_that_are_removed_twice_before_anything_is_committed_hold
     position, kafka.beginnings[partition] = kafka.positions[partition], 200
     await fetch(OffsetOutOfRangeError({partition: position}))
     await consumer.commit()
-    assert not kafka.committed, "there are some in flight before them"
+    assert not kafka.commits, "there are some in flight before them"
     for offset in (*range(90, 100), *(range(140, 150) if read_between else ())):
         consumer.ack(message(offset))
     await consumer.commit()
@@ -224,7 +253,7 @@ async def test_all_partitions_are_looked_after_at_once(
     fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
 ) -> None:
     first, second = TopicPartition("raw", 0), TopicPartition("raw", 1)
-    kafka.assigned = {first, second}
+    kafka.assign(first, second)
     kafka.beginnings |= {first: 140, second: 60}
     kafka.ends[second] = 1000
     kafka.positions[second] = 55
@@ -265,7 +294,7 @@ async def test_a_topic_that_was_made_again_is_not_read_while_the_offset_of_the_o
     monkeypatch.setattr(kafka, "commit", commit)
     await fetch(OffsetOutOfRangeError({partition: 100}))
     assert kafka.positions == {partition: 0}
-    assert kafka.committed == [{partition: OffsetAndMetadata(0, "")}]
+    assert kafka.commits == [{partition: OffsetAndMetadata(0, "")}]
 
 
 async def test_transactions_of_the_old_topic_end_before_the_new_one_is_read(
@@ -275,7 +304,7 @@ async def test_transactions_of_the_old_topic_end_before_the_new_one_is_read(
     consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=True)
     consumer.track_message(old)
     await fetch(OffsetOutOfRangeError({partition: 100}))
-    assert (kafka.positions, kafka.committed) == ({partition: 100}, [])
+    assert (kafka.positions, kafka.commits) == ({partition: 100}, [])
     consumer.ack(old)
     await fetch(OffsetOutOfRangeError({partition: 100}))
     assert kafka.positions == {partition: 0}
@@ -289,7 +318,7 @@ async def test_what_was_known_of_partitions_is_forgotten_when_they_are_assigned(
     await consumer.on_partitions_assigned({FIRST})
     consumer.ack(message(0))
     await consumer.commit()
-    assert kafka.committed == [{TopicPartition("raw", 0): OffsetAndMetadata(1, "")}]
+    assert kafka.commits == [{TopicPartition("raw", 0): OffsetAndMetadata(1, "")}]
 
 
 @pytest.mark.parametrize("assigned", [set(), {FIRST}], ids=["none", "some"])
@@ -297,7 +326,7 @@ async def test_nothing_is_read_from_when_partitions_are_taken_away_until_others_
     consumer: Consumer, kafka: Kafka, app: FaustApp, assigned: set[TP], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
-    kafka.assigned = {TopicPartition(*each) for each in assigned}
+    kafka.assign(*(TopicPartition(*each) for each in assigned))
     consumer.resume_flow()
     app.flow_control.resume()
     await consumer.on_partitions_revoked({FIRST})
@@ -305,17 +334,80 @@ async def test_nothing_is_read_from_when_partitions_are_taken_away_until_others_
     assert consumer.suspend_flow.is_set()
 
 
-async def test_the_first_message_is_read_again_where_nothing_behind_it_is_committed(
-    consumer: Consumer, kafka: Kafka
+@pytest.mark.parametrize("offset", [0, 17])
+async def test_a_worker_goes_back_to_the_offsets_that_are_committed(
+    consumer: Consumer, kafka: Kafka, offset: int
 ) -> None:
-    kafka.goes_back_to = {TopicPartition("raw", 0): 0}
+    kafka.offsets = {TopicPartition("raw", 0): offset}
     await consumer.perform_seek()
-    assert kafka.positions == {TopicPartition("raw", 0): 0}
+    assert kafka.positions == {TopicPartition("raw", 0): offset}
+    assert consumer._read_offset == {FIRST: offset}
 
 
 async def test_without_partitions_there_is_nothing_to_go_back_to(consumer: Consumer, kafka: Kafka) -> None:
-    kafka.assigned = set()
+    kafka.assign()
     await consumer.perform_seek()
+    assert kafka.positions == {TopicPartition("raw", 0): 100}
+
+
+async def test_offsets_of_partitions_that_are_assigned_anew_meanwhile_are_not_gone_back_to(
+    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = TopicPartition("raw", 0)
+
+    async def committed_of_a_topic_that_is_deleted(_: TopicPartition) -> int:
+        kafka.assign(partition)
+        kafka.positions.clear()
+        return 145
+
+    monkeypatch.setattr(kafka, "committed", committed_of_a_topic_that_is_deleted)
+    await consumer.perform_seek()
+    assert (kafka.positions, consumer._read_offset) == ({}, {})
+
+
+async def test_nothing_stays_known_of_a_partition_without_a_committed_offset(
+    consumer: Consumer, kafka: Kafka
+) -> None:
+    consumer._read_offset[FIRST] = consumer._committed_offset[FIRST] = 145
+    await consumer.perform_seek()
+    assert consumer._read_offset[FIRST] is None
+    assert consumer._committed_offset[FIRST] is None
+
+
+async def test_positions_of_partitions_that_are_assigned_anew_meanwhile_are_left_alone(
+    fetch, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = TopicPartition("raw", 0)
+    end_offsets = kafka.end_offsets
+
+    async def end_offsets_before_others_are_assigned(
+        partitions: list[TopicPartition],
+    ) -> Mapping[TopicPartition, int]:
+        kafka.assign(partition)
+        kafka.positions.clear()
+        return await end_offsets(partitions)
+
+    monkeypatch.setattr(kafka, "end_offsets", end_offsets_before_others_are_assigned)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, kafka.commits) == ({}, [])
+    await fetch(NoOffsetForPartitionError(partition))
+    assert kafka.positions == {partition: 0}
+
+
+async def test_of_a_partition_without_a_position_nothing_counts_as_read(
+    fetch, consumer: Consumer, kafka: Kafka
+) -> None:
+    consumer._read_offset[FIRST] = 145
+    await fetch(NoOffsetForPartitionError(TopicPartition("raw", 0)))
+    assert kafka.positions == {TopicPartition("raw", 0): 0}
+    assert FIRST not in consumer._read_offset or consumer._read_offset[FIRST] is None
+
+
+async def test_a_partition_that_is_taken_away_meanwhile_resets_no_other(
+    fetch, consumer: Consumer, kafka: Kafka
+) -> None:
+    consumer._read_offset[FIRST] = 99
+    await fetch(NoOffsetForPartitionError(TopicPartition("raw", 1)))
     assert kafka.positions == {TopicPartition("raw", 0): 100}
 
 
