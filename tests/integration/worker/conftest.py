@@ -190,11 +190,12 @@ class Bench:
 
     async def until(self, condition: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait for a condition; fail, with the workers' logs, when it does not come."""
-        deadline = time.monotonic() + patience
+        begun = time.monotonic()
         while not condition():
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - begun
+            if waited > patience:
                 pytest.fail(f"still waiting after {patience} s\n{self.logs()}")
-            await asyncio.sleep(0.05)  # what is asked often slows what is waited for
+            await asyncio.sleep(min(max(0.05, waited / 20), 0.25))  # asked often, it slows what is waited for
 
     async def until_done(self, patience: float = PATIENCE) -> None:
         """Wait until the group has committed everything that was produced."""

@@ -37,6 +37,10 @@ async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(bench, st
     patience = "600"  # more than the test has: a server that is frozen is silent long before
     worker = bench.worker("--labeler", "triton", "--triton-seconds", patience)
     await bench.until(lambda: worker.has_partitions() and worker.is_ready())
+
+    def gauge(name: str) -> int:
+        return worker.metric("dehusk_dependency_unavailable", "dependency")[name]
+
     for name, program, go in (
         ("kafka", "kafka-1", "stop"),
         ("kafka", "kafka-1", "pause"),
@@ -48,11 +52,10 @@ async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(bench, st
         await asyncio.to_thread(getattr(service, go))
         try:
             await bench.until(partial(is_missed, worker, name))
-            assert worker.metric("dehusk_dependency_unavailable", "dependency")[name] == 1
+            assert gauge(name) == 1
         finally:
             await asyncio.to_thread(service.resume if go == "pause" else service.start)
-        await bench.until(worker.is_ready)
-        assert worker.metric("dehusk_dependency_unavailable", "dependency")[name] == 0
+        await bench.until(lambda name=name: worker.is_ready() and gauge(name) == 0)
 
 
 async def test_a_worker_that_starts_without_redis_or_triton_misses_them_before_a_page_comes(bench) -> None:
