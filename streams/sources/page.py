@@ -72,9 +72,8 @@ class Answer:
 
 
 def html_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
-    """Return the page that an answer is, of the format of this name; else the reason, with its id."""
-    outcome = _read_page(answer, source, max_bytes)
-    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=_encodable(answer.id))
+    """Return the page that an answer is, of the format of this name, or why it is none; both have its id."""
+    return replace(_read_page(answer, source, max_bytes), id=_encodable(answer.id))
 
 
 def _read_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
@@ -97,7 +96,6 @@ def _read_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
     return RawPage(
         url=address,
         html=decoded.html,
-        id=_encodable(answer.id),
         fetched_at=answer.fetched_at,
         language=_encodable(answer.language),
         encoding=decoded.encoding,

@@ -209,19 +209,16 @@ def _content_length(headers: StatusAndHeaders) -> int:
 
 
 def _outcome(headers: StatusAndHeaders, block: LimitReader, max_bytes: int, source: str) -> Outcome:
-    """Return the page of one record; else the reason, with its id.
+    """Return the page of one record, or why it is none; both have its id.
 
     A `resource` holds what a URL names without an answer around it, as archives made of files do
     (warcit): with a web address it is a page like a `response`.
     """
-    id_ = str(headers.get_header("WARC-Record-ID", "")).strip("<> ") or None
-    outcome = _read_page(headers, block, max_bytes, source, id_)
-    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=id_)
+    id_ = str(headers.get_header("WARC-Record-ID", "")).strip("<> ")
+    return replace(_read_page(headers, block, max_bytes, source), id=id_ or None)
 
 
-def _read_page(
-    headers: StatusAndHeaders, block: LimitReader, max_bytes: int, source: str, id_: str | None
-) -> Outcome:
+def _read_page(headers: StatusAndHeaders, block: LimitReader, max_bytes: int, source: str) -> Outcome:
     kind = str(headers.get_header("WARC-Type", "")).lower()
     url = str(headers.get_header("WARC-Target-URI", "")).strip("<> ")
     if kind not in {"response", "resource"}:
@@ -239,7 +236,6 @@ def _read_page(
         content_type=response.headers.get_header("Content-Type"),
         status=response.status,
         content_encoding=response.headers.get_header("Content-Encoding"),
-        id=id_,
         fetched_at=parse_time(headers.get_header("WARC-Date")),
         language=response.headers.get_header("Content-Language"),
     )

@@ -122,13 +122,15 @@ class Consumer(driver.Consumer):
         They are checked together, as Kafka answers each request for offsets only after a fetch. Those that
         are assigned anew meanwhile are left alone: they have other positions, or none yet.
         """
-        states = self._thread.read_states()
-        partitions = {each for each in states if each in lost or self._read_offset[each] is not None}
-        if not partitions:
+        states = {
+            partition: state
+            for partition, state in self._thread.read_states().items()
+            if partition in lost or self._read_offset[partition] is not None
+        }
+        if not states:
             return
-        beginnings, ends = await self.earliest_offsets(*partitions), await self.highwaters(*partitions)
-        for partition in partitions:
-            state = states[partition]
+        beginnings, ends = await self.earliest_offsets(*states), await self.highwaters(*states)
+        for partition, state in states.items():
             is_anew = self._thread.read_states().get(partition) is not state
             if is_anew or not state.has_valid_position:
                 continue

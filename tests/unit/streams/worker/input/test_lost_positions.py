@@ -394,21 +394,16 @@ async def test_positions_of_partitions_that_are_assigned_anew_meanwhile_are_left
     assert kafka.positions == {partition: 0}
 
 
-async def test_of_a_partition_without_a_position_nothing_counts_as_read(
-    fetch, consumer: Consumer, kafka: Kafka
-) -> None:
-    consumer._read_offset[FIRST] = 145
-    await fetch(NoOffsetForPartitionError(TopicPartition("raw", 0)))
-    assert kafka.positions == {TopicPartition("raw", 0): 0}
-    assert FIRST not in consumer._read_offset or consumer._read_offset[FIRST] is None
-
-
-async def test_a_partition_that_is_taken_away_meanwhile_resets_no_other(
-    fetch, consumer: Consumer, kafka: Kafka
+@pytest.mark.parametrize(
+    ("without_position", "position", "read"), [(0, 0, None), (1, 100, 99)], ids=["assigned", "taken away"]
+)
+async def test_a_partition_without_a_position_is_read_from_its_beginning_and_no_other(
+    fetch, consumer: Consumer, kafka: Kafka, *, without_position: int, position: int, read: int | None
 ) -> None:
     consumer._read_offset[FIRST] = 99
-    await fetch(NoOffsetForPartitionError(TopicPartition("raw", 1)))
-    assert kafka.positions == {TopicPartition("raw", 0): 100}
+    await fetch(NoOffsetForPartitionError(TopicPartition("raw", without_position)))
+    assert kafka.positions == {TopicPartition("raw", 0): position}
+    assert consumer._read_offset[FIRST] == read
 
 
 async def test_a_kafka_that_does_not_answer_is_asked_again(
