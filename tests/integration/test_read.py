@@ -146,9 +146,10 @@ async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_en
 
 
 async def test_without_following_a_kafka_that_goes_away_is_an_error(kafka, topics, stack, monkeypatch):
-    monkeypatch.setattr(reader, "MIB", 1000)  # so that it has not fetched all when Kafka goes
+    monkeypatch.setattr(reader, "MIB", 1000)  # so that it fetches a batch of each partition at a time
     monkeypatch.setattr(reader, "STALL_SECONDS", 2.0)
-    await write(kafka, topics.output, *map(document, range(1000)))
+    for _ in range(5):
+        await write(kafka, topics.output, *map(document, range(200)))
     broker = stack.services["kafka-1"]
     tasks = asyncio.all_tasks()
     async with aclosing(read_documents(kafka, topics.output, newest=None, follow=False)) as documents:
