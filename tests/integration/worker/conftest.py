@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -187,6 +188,30 @@ class Bench:
         for record in records:
             await enqueue(producer, Outgoing(topic, record))
         await producer.stop()
+
+    @asynccontextmanager
+    async def crawling(
+        self, records: Iterator[Record], at_once: int, pause: float, topic: str | None = None
+    ) -> AsyncIterator[list[Record]]:
+        """Produce records while the body runs, some between pauses; yield the list of those produced."""
+        produced: list[Record] = []
+        ended = asyncio.Event()
+
+        async def crawl() -> None:
+            async with create_producer(self.kafka) as producer:
+                while not ended.is_set():
+                    chunk = list(islice(records, at_once))
+                    outgoing = [Outgoing(topic or self.topics.input, record) for record in chunk]
+                    await asyncio.gather(*[await enqueue(producer, each) for each in outgoing])
+                    produced.extend(chunk)
+                    await asyncio.sleep(pause)
+
+        crawler = asyncio.create_task(crawl())
+        try:
+            yield produced
+        finally:
+            ended.set()
+            await crawler
 
     async def until(self, condition: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait for a condition; fail, with the workers' logs, when it does not come."""
@@ -372,8 +397,14 @@ PARAGRAPH = (
 
 
 @pytest.fixture
-def site(fresh: str) -> Callable[[int], list[Record]]:
+def endless_site(fresh: str) -> Iterator[Record]:
     """Pages of one site that share their navigation and footer, as records of the source `html`."""
+    return (_page(f"https://{fresh}.example/{number}", number) for number in count())
+
+
+@pytest.fixture
+def site(fresh: str) -> Callable[[int], list[Record]]:
+    """The first pages of such a site."""
 
     def pages(count: int) -> list[Record]:
         return [_page(f"https://{fresh}.example/{number}", number) for number in range(count)]

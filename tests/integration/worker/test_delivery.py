@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 
 import orjson
@@ -17,15 +18,16 @@ PICTURE, BROKEN = 30, 7
 """Every thirtieth page is a picture, every seventh is broken."""
 
 
-def crawl(site) -> list[Record]:
-    """Pages of a site, some of which are pictures and some broken."""
-    records = site(3000)
-    for number in range(BROKEN, len(records), BROKEN):
-        headers = (("content-type", b"text/html"), ("content-encoding", b"gzip"))
-        records[number] = Record(records[number].key, b"\x1f\x8b\x08 this is no gzip", headers)
-    for number in range(0, len(records), PICTURE):
-        records[number] = Record(records[number].key, b"\xff\xd8\xff", (("content-type", b"image/jpeg"),))
-    return records
+def with_others(pages: Iterator[Record]) -> Iterator[Record]:
+    """The pages, with pictures and broken pages for some of them."""
+    for number, page in enumerate(pages):
+        if number % PICTURE == 0:
+            yield Record(page.key, b"\xff\xd8\xff", (("content-type", b"image/jpeg"),))
+        elif number and number % BROKEN == 0:
+            headers = (("content-type", b"text/html"), ("content-encoding", b"gzip"))
+            yield Record(page.key, b"\x1f\x8b\x08 this is no gzip", headers)
+        else:
+            yield page
 
 
 def of_the_page_alone(value: bytes) -> dict[str, object]:
@@ -36,21 +38,17 @@ def of_the_page_alone(value: bytes) -> dict[str, object]:
     return document
 
 
-async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
-    records = crawl(site)
+async def test_kills_at_any_moment_lose_no_page(bench, endless_site) -> None:
     workers = [bench.worker("--source", "html") for _ in range(2)]
     await bench.until(lambda: all(worker.has_partitions() for worker in workers))
-    enough = asyncio.Event()
-    crawling = asyncio.create_task(_crawl(bench, records, enough))
     killed = []
-    for worker in [*workers, *workers]:
-        await bench.until(worker.is_busy)
-        killed += worker.processes()
-        worker.kill()
-        worker.start()
-        await bench.until(lambda worker=worker: worker.has_partitions())
-    enough.set()
-    records = records[: await crawling]
+    async with bench.crawling(with_others(endless_site), at_once=30, pause=0.3) as records:
+        for worker in [*workers, *workers]:
+            await bench.until(worker.is_busy)
+            killed += worker.processes()
+            worker.kill()
+            worker.start()
+            await bench.until(lambda worker=worker: worker.has_partitions())
     await bench.until_done()
 
     keys = {record.key for record in records}
@@ -66,16 +64,6 @@ async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
     assert {letter.reason for letter in letters} == {BrokenReason.MALFORMED_COMPRESSION}
     assert not any(process.is_running() for process in killed)
     assert [worker.stop() for worker in workers] == [0, 0]
-
-
-async def _crawl(bench, records: list[Record], enough: asyncio.Event) -> int:
-    """Produce pages, one chunk after the other, until it is enough; answers how many."""
-    for start in range(0, len(records), 30):
-        if enough.is_set():
-            return start
-        await bench.produce(records[start : start + 30])
-        await asyncio.sleep(0.3)
-    return len(records)
 
 
 async def test_a_worker_that_is_told_to_stop_commits_what_it_has_delivered(bench, site) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import orjson
 import pytest
@@ -37,52 +39,40 @@ async def assert_each_once(bench) -> None:
     assert await positions(bench) == {(message.partition, message.offset): 1 for message in messages}
 
 
-def crawl(site, count: int) -> list[Record]:
-    """Pages of a site, some of which are broken, and some need to be cleaned alone."""
-    records = site(count)
-    for number in range(5, count, 50):
-        records[number] = Record(records[number].key, b"\x1f\x8b\x08 this is no gzip", GZIP)
-    for number in range(20, count, 400):
-        huge = b"<p>" + b"<b>a</b> " * 80_000
-        records[number] = Record(records[number].key, huge, PLAIN)
-    return records
+def with_others(pages: Iterator[Record]) -> Iterator[Record]:
+    """The pages, some of them broken, and some so large that they are cleaned alone."""
+    for number, page in enumerate(pages):
+        if number % 50 == 5:
+            yield Record(page.key, b"\x1f\x8b\x08 this is no gzip", GZIP)
+        elif number % 400 == 20:
+            yield Record(page.key, b"<p>" + b"<b>a</b> " * 80_000, PLAIN)
+        else:
+            yield page
 
 
-async def test_kills_freezes_and_rebalances_repeat_and_lose_nothing(bench, site, stack) -> None:
+async def test_kills_freezes_and_rebalances_repeat_and_lose_nothing(bench, endless_site, stack) -> None:
+    records = with_others(endless_site)
     workers = [bench.worker("--source", "html", "--delivery", "exactly-once") for _ in range(2)]
     await bench.until(lambda: all(worker.has_partitions() for worker in workers))
-    pages = crawl(site, 3000)
-    await bench.produce(pages[:400])
+    await bench.produce(list(islice(records, 400)))
     await bench.until(lambda: any(worker.is_busy() for worker in workers))
     await asyncio.to_thread(stack.services["kafka-1"].kill)
     await asyncio.to_thread(stack.services["kafka-1"].start)
-    enough = asyncio.Event()
-    crawling = asyncio.create_task(_crawl(bench, pages[400:], enough))
-    await bench.until(workers[0].is_busy)
-    workers[0].kill()
-    await bench.until(workers[1].is_busy)
-    freeze(workers[1])
-    workers[0].start()
-    await asyncio.sleep(FROZEN_SECONDS)
-    thaw(workers[1])
-    await bench.until(workers[0].is_busy)
-    workers.append(bench.worker("--source", "html", "--delivery", "exactly-once"))
-    await bench.until(workers[2].has_partitions)
-    workers[1].kill()
-    enough.set()
-    await crawling
+    async with bench.crawling(records, at_once=20, pause=0.5):
+        await bench.until(workers[0].is_busy)
+        workers[0].kill()
+        await bench.until(workers[1].is_busy)
+        freeze(workers[1])
+        workers[0].start()
+        await asyncio.sleep(FROZEN_SECONDS)
+        thaw(workers[1])
+        await bench.until(workers[0].is_busy)
+        workers.append(bench.worker("--source", "html", "--delivery", "exactly-once"))
+        await bench.until(workers[2].has_partitions)
+        workers[1].kill()
     await bench.until_done()
     await assert_each_once(bench)
     assert [worker.stop() for worker in (workers[0], workers[2])] == [0, 0]
-
-
-async def _crawl(bench, records: list[Record], enough: asyncio.Event) -> None:
-    """Produce pages, one chunk after the other, until it is enough."""
-    for start in range(0, len(records), 20):
-        if enough.is_set():
-            return
-        await bench.produce(records[start : start + 20])
-        await asyncio.sleep(0.5)
 
 
 async def test_a_result_that_is_too_large_does_not_end_the_transactions(bench, site, fresh) -> None:

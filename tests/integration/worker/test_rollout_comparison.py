@@ -1,12 +1,11 @@
 """Versions on trial beside the trusted one, also on a busy machine, on the real Kafka and Triton."""
 
-import asyncio
 import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from itertools import count, takewhile
+from itertools import count
 
 import pytest
 
@@ -15,7 +14,6 @@ from dehusk.inference.labelers.repository import CONFIG_FILE
 from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.trials import CANARY, SHADOW, Comparison, EndedTrial, total_comparison
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.rollout.control import Control
 from dehusk.streams.sources.source import Record
@@ -83,22 +81,11 @@ class Trial(Rollout):
     @asynccontextmanager
     async def producing(self) -> AsyncIterator[None]:
         """Produce pages at a steady rate; at the end, wait until all are cleaned."""
-        ended = asyncio.Event()
-        producing = asyncio.create_task(self._produce(ended))
-        try:
+        pages = (self.page_at(f"https://{HOSTS[number % len(HOSTS)]}/{number}", number) for number in count())
+        async with self.bench.crawling(pages, at_once=1, pause=1 / RATE) as produced:
             yield
-        finally:
-            ended.set()
-            await producing
+        self.produced += [record.key for record in produced]
         await self.bench.until_done(2 * PATIENCE)
-
-    async def _produce(self, ended: asyncio.Event) -> None:
-        async with create_producer(self.bench.kafka) as producer:
-            for number in takewhile(lambda _: not ended.is_set(), count()):
-                page = self.page_at(f"https://{HOSTS[number % len(HOSTS)]}/{number}", number)
-                await (await enqueue(producer, Outgoing(self.bench.topics.input, page)))
-                self.produced.append(page.key)
-                await asyncio.sleep(1 / RATE)
 
 
 @pytest.fixture

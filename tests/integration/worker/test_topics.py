@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from itertools import islice
 
 import orjson
 from aiokafka import AIOKafkaProducer
@@ -122,25 +123,23 @@ async def test_several_topics_are_read_by_their_names(bench, site, fresh) -> Non
     }
 
 
-async def test_topics_that_begin_to_match_a_pattern_are_read_too(bench, site, fresh) -> None:
+async def test_topics_that_begin_to_match_a_pattern_are_read_too(bench, endless_site, fresh) -> None:
     first, later = f"{fresh}-crawl-a", f"{fresh}-crawl-b"
     await create_topics(bench.kafka, [Topic(first, 4, 1), Topic(f"my-{fresh}-crawl-", 1, 1)])
-    records, stopped = site(3000), asyncio.Event()
+    of_later = list(islice(endless_site, 20))
     bench.topics = replace(bench.topics, input=f"^{fresh}-crawl-")
     workers = [bench.worker(), bench.worker()]
     await bench.until(lambda: all(worker.has_partitions() for worker in workers))
-    crawling = asyncio.create_task(_crawl(bench, first, records[20:], stopped))
-    await create_topics(bench.kafka, [Topic(later, 4, 1)])
-    await produce(bench, later, records[:20])
-    await bench.until(lambda: all(worker.says(f" of {first}, {later}") for worker in workers))
-    stopped.set()
-    crawled = records[20 : 20 + await crawling]
-    await bench.until(lambda: sum(map(pages, workers)) >= 20 + len(crawled))
+    async with bench.crawling(endless_site, at_once=10, pause=0.1, topic=first) as of_first:
+        await create_topics(bench.kafka, [Topic(later, 4, 1)])
+        await produce(bench, later, of_later)
+        await bench.until(lambda: all(worker.says(f" of {first}, {later}") for worker in workers))
+    await bench.until(lambda: sum(map(pages, workers)) >= len(of_later) + len(of_first))
     await bench.until(lambda: all(lag(worker) == 0 for worker in workers))
     assert [worker.stop() for worker in workers] == [0, 0]
     assert await topics_of_documents(bench) == {
-        **{record.key: later for record in records[:20]},
-        **{record.key: first for record in crawled},
+        **{record.key: later for record in of_later},
+        **{record.key: first for record in of_first},
     }
 
 
@@ -164,13 +163,3 @@ async def test_a_topic_that_is_deleted_while_it_is_read_keeps_no_other_from_bein
     assert await bench.dead_letters() == []
     topics = await topics_of_documents(bench)
     assert {topics.get(record.key) for record in records[:100]} == {kept}, bench.logs()
-
-
-async def _crawl(bench, topic: str, records: Sequence[Record], stopped: asyncio.Event) -> int:
-    """Produce pages until told to stop; answers how many."""
-    for start in range(0, len(records), 10):
-        if stopped.is_set():
-            return start
-        await produce(bench, topic, records[start : start + 10])
-        await asyncio.sleep(0.1)
-    return len(records)
