@@ -1,7 +1,9 @@
 """Avro values, checked by their schema before they are read: a few bytes can claim billions of items."""
 
 import io
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, repeat
 from typing import Any
 
@@ -11,7 +13,6 @@ from fastavro.types import Schema as AvroSchema
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.sources.encoding import decode_html
 
 _MAX_DEPTH = 100
 """Values within each other; the compiled reader knows no limit, and dies of too many."""
@@ -19,6 +20,8 @@ _MAX_VARINT = 10
 """Bytes of a number of 64 bits."""
 _FREE = 1_000
 """Values without bytes that any record may have; of more, each has to be paid for by a byte."""
+_OF_CHARSETS = b"\0\x1b"
+"""Bytes that UTF-16 and ISO-2022-JP are told by, which can be valid UTF-8."""
 _FIXED_BYTES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
@@ -145,5 +148,13 @@ def _bare(content: object) -> bytes:
 
 
 def _json_form(value: object) -> str:
-    """Convert a value JSON cannot hold: bytes decoded as HTML, others by `str`."""
-    return decode_html(value).html.decode() if isinstance(value, bytes) else str(value)
+    """Convert a value JSON cannot hold: bytes of UTF-8 to text, others to a `data:` URL, all else by `str`.
+
+    A page in another charset, or compressed, is read by what the fields beside it say.
+    """
+    if not isinstance(value, bytes):
+        return str(value)
+    if not any(byte in value for byte in _OF_CHARSETS):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return f"data:text/html;base64,{b64encode(value).decode()}"

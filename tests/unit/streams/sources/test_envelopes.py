@@ -1,17 +1,20 @@
+import gzip
 import io
 import json
 import uuid
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import fastavro
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import PageError, UnavailableError
-from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources import registry as sources
 from dehusk.streams.sources.envelopes import SCHEMA_HEADER, Framed, is_framed, unframe
@@ -106,8 +109,55 @@ def test_an_avro_record_becomes_a_json_object():
         "url": "http://example.org/",
         "status": 200,
         "fetched": "2026-01-02T03:04:05+00:00",
-        "html": "<meta charset=koi8-r><p>Привет",
+        "html": "data:text/html;base64,PG1ldGEgY2hhcnNldD1rb2k4LXI+PHA+8NLJ18XU",
     }
+
+
+ANSWER = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "Answer",
+        "fields": [
+            {"name": "url", "type": "string"},
+            {"name": "html", "type": "bytes"},
+            {"name": "content_type", "type": "string"},
+            {"name": "content_encoding", "type": ["null", "string"]},
+        ],
+    }
+)
+
+
+@pytest.mark.parametrize("coding", [None, "gzip", "deflate", "zstd"])
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16", "iso-8859-15", "windows-1257", "gbk", "iso-2022-jp"])
+def test_bytes_of_an_avro_record_are_read_by_its_charset_and_its_coding(charset, coding, monkeypatch):
+    registered = Registered(ids7=RegisteredSchema("AVRO", ANSWER))
+    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: registered)
+    text = {"iso-8859-15": "5 €", "windows-1257": "Kėdainiai", "gbk": "中", "iso-2022-jp": "日"}.get(
+        charset, "ß"
+    )
+    body = f"<!doctype html><p>{text}".encode(charset)
+    compress = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstandard.compress}.get(
+        coding, bytes
+    )
+    media_type = f"text/html; charset={charset}"
+    record = {
+        "url": URL.decode(),
+        "html": compress(body),
+        "content_type": media_type,
+        "content_encoding": coding,
+    }
+    source = open_source("json", SourceSettings(schema_registry="http://127.0.0.1:1"))
+    (page,) = source.decode(framed(7, avro(record, ANSWER)))
+    assert page.html.decode() == f"<!doctype html><p>{text}"
+
+
+def test_bytes_of_an_avro_record_that_are_no_page_are_skipped(monkeypatch):
+    registered = Registered(ids7=RegisteredSchema("AVRO", ANSWER))
+    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: registered)
+    record = {"url": URL.decode(), "html": b"\xff\xd8\xff\xe0", "content_type": "text/html"}
+    source = open_source("json", SourceSettings(schema_registry="http://127.0.0.1:1"))
+    (skipped,) = source.decode(framed(7, avro(record | {"content_encoding": None}, ANSWER)))
+    assert skipped == Skipped(SkipReason.NOT_HTML, "a JPEG image", URL.decode())
 
 
 @pytest.mark.parametrize(
