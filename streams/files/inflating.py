@@ -4,6 +4,7 @@ import bz2
 import codecs
 import io
 import lzma
+import re
 import zlib
 from abc import abstractmethod
 from typing import BinaryIO, cast
@@ -20,6 +21,12 @@ DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 """Errors of reading a stream that is cut off, or whose bytes were changed."""
 _XZ = b"\xfd7zXZ\x00"
 _BZIP2 = b"BZh"
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+"""Beginning of a frame of zstd that holds no content (RFC 8878, section 3.1.2), which pzstd writes first."""
+_DICTIONARY = b"\x5d\x2a\x4d\x18"
+"""Beginning of the frame with the dictionary of a `.warc.zst` (IIPC, WARC File Compression 1.0)."""
+_MOST_DICTIONARY = 16 * MIB
+"""Bytes of the largest dictionary that is read."""
 _MOST_MEMORY = 128 * MIB
 """Memory that a file may take while it is inflated: the window of `zstd --ultra` and `zstd --long`, and twice
 what `xz -9` needs. One that declares more is refused."""
@@ -41,7 +48,7 @@ def inflated(raw: BinaryIO) -> BinaryIO:
         return io.BufferedReader(_GzipFile(raw))
     if start.startswith(_BZIP2):
         return cast("BinaryIO", bz2.BZ2File(raw))
-    if start.startswith(ZSTD):
+    if start.startswith(ZSTD) or _SKIPPABLE.match(start):
         return io.BufferedReader(_ZstdFile(raw))
     if start.startswith(_XZ):
         return io.BufferedReader(_XzFile(raw))
@@ -203,6 +210,7 @@ class _ZstdFile(_Converted):
 
     def __init__(self, raw: BinaryIO) -> None:
         super().__init__(raw)
+        self._dictionary = _read_dictionary(raw)
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._next_frame = b""
 
@@ -216,10 +224,34 @@ class _ZstdFile(_Converted):
         if not data and self._frame is not None:
             raise EOFError("it ends within a frame of zstd")
         if data:
-            frame = self._frame or zstandard.ZstdDecompressor(max_window_size=_MOST_MEMORY).decompressobj()
+            frame = self._frame or _decompressor(self._dictionary).decompressobj()
             self._converted = memoryview(frame.decompress(data))
             self._frame, self._next_frame = (None, frame.unused_data) if frame.eof else (frame, b"")
         return bool(data)
+
+
+def _decompressor(dictionary: zstandard.ZstdCompressionDict | None = None) -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=_MOST_MEMORY)
+
+
+def _read_dictionary(raw: BinaryIO) -> zstandard.ZstdCompressionDict | None:
+    """Read the dictionary that a zstd file begins with, which may be compressed itself; None without one.
+
+    Raises:
+        EOFError: the file ends within it.
+        zstandard.ZstdError: it is damaged, or larger than is read.
+    """
+    if not peek(raw).startswith(_DICTIONARY):
+        return None
+    size = int.from_bytes(raw.read(8)[4:], "little")
+    content = raw.read(min(size, _MOST_DICTIONARY))
+    if len(content) < min(size, _MOST_DICTIONARY):
+        raise EOFError("it ends within its dictionary")
+    if content.startswith(ZSTD):
+        content = _decompressor().stream_reader(content).read(_MOST_DICTIONARY + 1)
+    if max(size, len(content)) > _MOST_DICTIONARY:
+        raise zstandard.ZstdError(f"its dictionary has more than {_MOST_DICTIONARY // MIB} MiB")
+    return zstandard.ZstdCompressionDict(content)
 
 
 def _may_be_anything(data: bytes) -> bool:

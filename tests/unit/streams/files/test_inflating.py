@@ -23,9 +23,32 @@ def stream(data):
 def in_frames(data):
     """The frames of several writers, one that states its length, and one that holds no data."""
     half = len(data) // 2
-    skipped = (0x184D2A50).to_bytes(4, "little") + (5).to_bytes(4, "little") + b"apart"
     second = zstandard.ZstdCompressor(write_content_size=False).compress(data[half:])
-    return zstandard.compress(data[:half]) + skipped + second
+    return zstandard.compress(data[:half]) + skippable(0x184D2A50, b"apart") + second
+
+
+def skippable(magic, content):
+    return magic.to_bytes(4, "little") + len(content).to_bytes(4, "little") + content
+
+
+def behind_skippable(data):
+    """As pzstd writes, which puts a frame without data before each other."""
+    return skippable(0x184D2A50, b"size") + zstandard.compress(data)
+
+
+DICTIONARY = zstandard.train_dictionary(4096, LINES.splitlines(keepends=True))
+
+
+def with_dictionary(data, compress=bytes):
+    """As a `.warc.zst`, whose records are frames of a dictionary that the file begins with."""
+    compressor = zstandard.ZstdCompressor(dict_data=DICTIONARY)
+    half = len(data) // 2
+    frames = compressor.compress(data[:half]) + compressor.compress(data[half:])
+    return skippable(0x184D2A5D, compress(DICTIONARY.as_bytes())) + frames
+
+
+def with_compressed_dictionary(data):
+    return with_dictionary(data, zstandard.compress)
 
 
 def in_members(data):
@@ -53,6 +76,9 @@ def in_xz_streams(data):
         in_xz_streams,
         zstandard.compress,
         in_frames,
+        behind_skippable,
+        with_dictionary,
+        with_compressed_dictionary,
     ],
 )
 def test_what_was_compressed_is_read_as_it_was(compress):
@@ -127,3 +153,19 @@ def test_what_inflates_without_end_takes_bounded_memory(compress):
         tracemalloc.stop()
     assert count == 512 * MIB
     assert most < 80 * MIB
+
+
+@pytest.mark.parametrize(
+    ("data", "damage"),
+    [
+        (with_dictionary(LINES)[:1000], "within its dictionary"),
+        (with_dictionary(LINES)[:10_000], "within a frame"),
+        (b"\x5d\x2a\x4d\x18" + (2**31).to_bytes(4, "little") + bytes(16 * MIB), "more than 16 MiB"),
+        (skippable(0x184D2A5D, zstandard.compress(bytes(17 * MIB))), "more than 16 MiB"),
+        (skippable(0x184D2A5D, b"\x28\xb5\x2f\xfd damaged"), "corruption"),
+    ],
+    ids=["cut off", "cut off behind", "huge", "inflates to much", "damaged"],
+)
+def test_a_dictionary_that_cannot_be_read_is_damage(data, damage):
+    with pytest.raises(DAMAGE, match=damage):
+        inflated(stream(data)).read()
