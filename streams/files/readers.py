@@ -32,7 +32,7 @@ from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
-from dehusk.streams.sources.sniffing import BLANK
+from dehusk.streams.sources.sniffing import BLANK, SNIFFED, WHOLE_PAGE
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
 from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
@@ -49,6 +49,7 @@ _ARCHIVE_BEGINS = (MARK, ARC_BEGINS)
 LINES = {".jsonl", ".ndjson", ".jl"}
 ESCAPED = 6
 """Bytes that one byte of a page may take in a line of JSON, as in `\\u003c`."""
+_OF_MARKUP = re.compile("html|xml")
 _COMPRESSED = re.compile(r"\.(gz|xz|bz2|zst)$")
 _types = MimeTypes()
 
@@ -295,8 +296,14 @@ class _PageReader(_LineReader[Outcome]):
 
     def _read_html(self, stream: BinaryIO, name: str, url: str, first: bytes = b"") -> Outcome:
         """Read the page in a stream, of which the first line may have been read."""
-        media_type, _ = _types.guess_type(name)
         body = first + stream.read(max(self._max_bytes + 1 - len(first), 0))
+        media_type, _ = _types.guess_type(name)
+        if (
+            media_type
+            and not _OF_MARKUP.search(media_type)
+            and WHOLE_PAGE.match(body[:SNIFFED].lstrip(BLANK))
+        ):
+            media_type = None  # the end of a URL's path, as in `Node.js`
         outcome = html_page(Answer(url, body, media_type), "html", self._max_bytes)
         if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
             return replace(outcome, detail=f"{_size(stream)}{describe_excess(self._max_bytes)}")

@@ -96,6 +96,14 @@ def test_files_that_are_no_pages_are_skipped(tmp_path):
     assert [outcome.reason for outcome in outcomes] == [SkipReason.NOT_HTML] * 3 + [SkipReason.NO_BODY]
 
 
+@pytest.mark.parametrize("name", ["Node.js", "allegro.pl", "index.php?file=a.pdf", "File:Fox.jpg", "a.svg"])
+@pytest.mark.parametrize("begin", ["", "\ufeff\n"])
+def test_a_page_that_says_it_is_one_is_read_whatever_the_end_of_its_name(tmp_path, name, begin):
+    (tmp_path / name).write_text(begin + HTML)
+    (page,) = read(tmp_path)
+    assert isinstance(page, RawPage)
+
+
 def test_links_that_go_in_circles_or_nowhere_do_no_harm(tmp_path):
     (tmp_path / "a.html").write_text(HTML)
     (tmp_path / "circle").symlink_to(tmp_path)
