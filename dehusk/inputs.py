@@ -54,8 +54,9 @@ def read_page(page: object, max_bytes: int) -> RawPage | ExtractionError:
 def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # noqa: ANN401 a page of any form
     """Return the arguments of `page_of`, which checks them."""
     if isinstance(page, Mapping):
-        content_type = page.get("content_type") or "text/html"
-        return page.get("html"), page.get("url"), content_type, max_bytes, page.get("id")
+        content_type, id_ = page.get("content_type") or "text/html", page.get("id")
+        number = isinstance(id_, int) and not isinstance(id_, bool)
+        return page.get("html"), page.get("url"), content_type, max_bytes, str(id_) if number else id_
     html, url = page if isinstance(page, tuple) and len(page) == 2 else (page, None)
     return html, url, "text/html", max_bytes, None
 

@@ -44,18 +44,22 @@ def pages_of(batch: Batch, columns: dict[str, int]) -> Iterator[dict[str, Any]]:
             page = {name: value_of(part.column(column)[number]) for name, column in columns.items()}
             for name in _TEXTS:
                 page[name] = as_text(page.get(name))
-            if page["html"] is None or page["error"] is not None:
+            if isinstance(page["id"], int):
+                page["id"] = str(page["id"])
+            if page["html"] is None or page["error"]:
                 page["html"] = b""
             page["fetched_at"] = _time(page.get("fetched_at"))
             yield page
 
 
 def value_of(scalar: pa.Scalar) -> Any:  # noqa: ANN401 of any type
-    """Return text, bytes or None; text that is no UTF-8 as its bytes, and all else as it is."""
+    """Return text, bytes, an integer or None; text that is no UTF-8 as its bytes, and all else as it is."""
     while isinstance(scalar, pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.ExtensionScalar):
         scalar = scalar.value
     if scalar is None or not scalar.is_valid:
         return None
+    if pa.types.is_integer(scalar.type):
+        return scalar.as_py()
     if not isinstance(scalar, pa.BinaryScalar | pa.FixedSizeBinaryScalar):
         return scalar
     try:

@@ -153,7 +153,11 @@ def test_urls_ids_and_types_of_content_may_be_missing_or_wrong() -> None:
     assert found[2]["blocks"][0]["text"] == "Привет, мир"
     numbers = pa.RecordBatch.from_pydict({"page": [PROSE], "address": [7], "name": [7]})
     assert clean(numbers, id="name").select(["id", "url", "error"]).to_pylist() == [
-        {"id": None, "url": None, "error": "malformed-message: url is Int64Scalar, not str"}
+        {"id": "7", "url": None, "error": "malformed-message: url is int, not str"}
+    ]
+    rows = pa.RecordBatch.from_pydict({"page": [PROSE], "address": [URL], "name": [7], "why": [""]})
+    assert clean(rows, id="name", error="why").select(["id", "url", "error"]).to_pylist() == [
+        {"id": "7", "url": URL, "error": None}
     ]
 
 

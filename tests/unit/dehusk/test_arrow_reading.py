@@ -135,6 +135,6 @@ def test_columns_of_another_type_are_refused_or_have_a_reason() -> None:
     with pytest.raises(dehusk.ConfigurationError, match="fetched_at is a column of int64"):
         arrow.clean(batch, html="html", url="url", fetched_at="n")
     found = arrow.clean(batch, html="html", url="url", language="n", labeler="rules")
-    assert found["error"].to_pylist() == ["malformed-message: language is Int64Scalar, not str"]
+    assert found["error"].to_pylist() == ["malformed-message: language is int, not str"]
     found = arrow.clean(batch, html="html", url="url", error="why", labeler="rules")
     assert (found["error"].to_pylist(), found["title"].to_pylist()) == (["x: y"], [None])

@@ -56,7 +56,8 @@ def test_a_page_is_html_a_pair_or_a_mapping() -> None:
         (PROSE, None),
         (PROSE, "http://x.test/"),
     ]
-    pages += [{"html": PROSE, "url": "http://x.test/", "id": "7"}, {"html": PROSE, "url": None}, koi8]
+    pages += [{"html": PROSE, "url": "http://x.test/", "id": id_} for id_ in ("7", 8)]
+    pages += [{"html": PROSE, "url": None}, koi8]
     results = list(dehusk.extract_many(pages, processes=1, labeler="rules", with_blocks=True))
     documents = [result for _, result in results if isinstance(result, dehusk.Document)]
     assert [page for page, _ in results] == pages
@@ -64,6 +65,7 @@ def test_a_page_is_html_a_pair_or_a_mapping() -> None:
         *[("", "")] * 4,
         ("http://x.test/",) * 2,
         ("7", "http://x.test/"),
+        ("8", "http://x.test/"),
         *[("", "")] * 2,
     ]
     assert [block.text for block in documents[-1].blocks or ()] == ["Привет, мир"]
