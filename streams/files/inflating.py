@@ -14,7 +14,7 @@ import zstandard
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import GZIP, ZSTD
 from dehusk.streams.sources.sniffing import BLANK
-from dehusk.streams.sources.warc import Span
+from dehusk.streams.sources.warc import UNKNOWN, Span
 from dehusk.streams.stores.stored import StoredFile
 
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
@@ -267,8 +267,11 @@ def is_plain(stream: BinaryIO) -> bool:
 def span_on_disk(stream: BinaryIO, span: Span) -> tuple[int, int] | None:
     """Return offset and length of a record in its file.
 
-    It is None if the record is not the whole of members of gzip, or the file is compressed otherwise.
+    It is None if the record is not the whole of members of gzip, the file is compressed otherwise, or the
+    span is not known.
     """
+    if span.begin == UNKNOWN:
+        return None
     if is_plain(stream):
         return span.begin, span.end - span.begin
     raw = getattr(stream, "raw", None)

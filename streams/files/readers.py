@@ -298,11 +298,8 @@ class _PageReader(_LineReader[Outcome]):
         """Read the page in a stream, of which the first line may have been read."""
         body = first + stream.read(max(self._max_bytes + 1 - len(first), 0))
         media_type, _ = _types.guess_type(name)
-        if (
-            media_type
-            and not _OF_MARKUP.search(media_type)
-            and WHOLE_PAGE.match(body[:SNIFFED].lstrip(BLANK))
-        ):
+        says_page = WHOLE_PAGE.match(body[:SNIFFED].lstrip(BLANK))
+        if says_page and media_type and not _OF_MARKUP.search(media_type):
             media_type = None  # the end of a URL's path, as in `Node.js`
         outcome = html_page(Answer(url, body, media_type), "html", self._max_bytes)
         if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:

@@ -95,13 +95,17 @@ def open_warc(raw: BinaryIO) -> BinaryIO:
 _DAMAGE = (EOFError, OSError, zlib.error)
 
 
+UNKNOWN = -1
+"""Position of what could not be read to its end."""
+
+
 @dataclass(slots=True)
 class Span:
     """Positions of a record in its stream."""
 
-    begin: int = 0
-    end: int = 0
-    next: int = 0
+    begin: int = UNKNOWN
+    end: int = UNKNOWN
+    next: int = UNKNOWN
     """Position of the next record, behind the empty lines between them."""
 
 
@@ -122,11 +126,12 @@ def read_warc(
             try:
                 _skip_rest(block)
                 if span is not None:
-                    span.begin, span.end = begin, stream.tell()
-                    span.next = _next_record(cast("io.BufferedReader", stream))
+                    _locate(span, begin, cast("io.BufferedReader", stream))
             except _DAMAGE as damage:
                 behind = damage
             yield outcome
+            if span is not None:
+                span.begin = span.end = span.next = UNKNOWN
             if behind is not None:
                 raise behind
     except (PageError, *_DAMAGE) as damage:
@@ -178,11 +183,18 @@ def _first_line(stream: BinaryIO) -> bytes:
     return line
 
 
-def _next_record(stream: io.BufferedReader) -> int:
-    """Return the position of the next record, to whose bytes on disk the stream comes, behind empty lines."""
-    while stream.peek(1)[:1] in {b"\r", b"\n"}:
-        stream.read(1)
-    return stream.tell()
+def _locate(span: Span, begin: int, stream: io.BufferedReader) -> None:
+    """Note the positions of a record that was read; the stream comes to the next one on disk.
+
+    Raises:
+        EOFError, OSError, zlib.error: what comes next is damaged.
+    """
+    span.begin, span.end = begin, stream.tell()
+    try:
+        while stream.peek(1)[:1] in {b"\r", b"\n"}:
+            stream.read(1)
+    finally:
+        span.next = stream.tell()
 
 
 def _record_headers(stream: BinaryIO, line: bytes) -> StatusAndHeaders:

@@ -12,7 +12,7 @@ import zstandard
 from warcio.archiveiterator import ArchiveIterator
 from warcio.warcwriter import WARCWriter
 
-from dehusk.schemas.outcomes import Damaged
+from dehusk.schemas.outcomes import Broken, Damaged
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.readers import read_pages
@@ -73,6 +73,28 @@ def test_the_place_of_a_record_before_damage_is_known(tmp_path: Path, lost: int,
     (_, first), (_, second), *_ = found
     assert (first.offset, first.length) == (0, end)
     assert lost or (second.offset, second.length) == (end, len(whole) - end)
+
+
+@pytest.mark.parametrize("damage", [b"rubbish", gzip.compress(b"WARC/1.0\r\n" * 9)[:30]])
+def test_the_place_of_damage_is_not_that_of_the_record_before(tmp_path: Path, damage: bytes) -> None:
+    out = io.BytesIO()
+    write_warc(RawPage("http://x.test/0", b"<p>0"), out)
+    begin = out.tell()
+    write_warc(RawPage("http://x.test/1", b"<p>1"), out)
+    end = out.tell()
+    (tmp_path / "crawl.warc.gz").write_bytes(out.getvalue() + damage)
+    found = read(tmp_path / "crawl.warc.gz")
+    assert [type(each) for each, _ in found] == [RawPage, RawPage, Damaged]
+    assert spans(tmp_path / "crawl.warc.gz") == [(0, begin), (begin, end - begin), (None, None)]
+
+
+def test_a_record_that_is_cut_short_has_no_place(tmp_path: Path) -> None:
+    whole = archive(compressed=False)
+    (tmp_path / "crawl.warc").write_bytes(whole[:400_000])
+    *_, (too_large, place), (damaged, end) = read(tmp_path / "crawl.warc")
+    assert isinstance(too_large, Broken)
+    assert isinstance(damaged, Damaged)
+    assert (place.offset, place.length, end.offset, end.length) == (None,) * 4
 
 
 def test_records_that_share_a_member_of_gzip_have_no_part_of_the_file_alone(tmp_path: Path) -> None:
