@@ -36,6 +36,11 @@ _ZONES = {
     **dict(zip(("EDT", "EST", "MDT", "PDT", "PST"), range(-4, -9, -1), strict=True)),
 }
 """Hours from UTC of the zones that Java abbreviates without ambiguity."""
+_FIRST_YEAR = 1990
+"""Year of the first web page: a count from before is another number, 0 for none or the digits of a date."""
+_DATE = re.compile(r"(?:19|20)\d{6}", re.ASCII)
+_NAMED = re.compile(r"(.*\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ([A-Za-z]+)", re.ASCII)
+"""A time with the name of its zone, or with AM or PM, behind it."""
 _DIGITS = re.compile(r"\d{14}(?:\d{3})?", re.ASCII)
 """The times of crawl archives, to the second or the millisecond."""
 _COUNT = re.compile(r"\d{1,16}(?:\.\d{1,9})?", re.ASCII)
@@ -207,8 +212,8 @@ def decode_base64(value: str) -> bytes:
 def parse_time(value: object) -> datetime | None:
     """Parse a time, in UTC; None if a value tells none that is certain.
 
-    It may be in RFC 3339, an HTTP date, Java's `Date.toString()`, the 14 or 17 digits of crawl archives, or
-    seconds or milliseconds since 1970. A time without a zone is taken as UTC.
+    It may be in ISO 8601, an HTTP date, Java's `Date.toString()`, the 14 or 17 digits of crawl archives, or
+    seconds or milliseconds since 1970, but none before the web. A time without a zone is taken as UTC.
     """
     try:
         if isinstance(value, str):
@@ -219,7 +224,10 @@ def parse_time(value: object) -> datetime | None:
 
 
 def _since_1970(count: float) -> datetime:
-    return datetime.fromtimestamp(count / 1000 if count >= _MILLISECONDS_FROM else count, UTC)
+    time = datetime.fromtimestamp(count / 1000 if count >= _MILLISECONDS_FROM else count, UTC)
+    if time.year < _FIRST_YEAR:
+        raise ValueError(count)
+    return time
 
 
 def _parse_text(value: str) -> datetime:
@@ -228,8 +236,11 @@ def _parse_text(value: str) -> datetime:
         return time.replace(tzinfo=_zone(java[2]))
     if _DIGITS.fullmatch(value):
         return datetime.strptime(value.ljust(20, "0"), "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)
-    if _COUNT.fullmatch(value):
+    if _COUNT.fullmatch(value) and not _DATE.fullmatch(value):
         return _since_1970(float(value))
+    if named := _NAMED.fullmatch(value):
+        time = _parse_text(named[1])
+        return time.replace(tzinfo=_zone(named[2])) if time.tzinfo is None else time
     try:
         return datetime.fromisoformat(value)
     except ValueError:

@@ -62,6 +62,7 @@ CHUNKED = ("Transfer-Encoding", "chunked")
         (chunked(gzip.compress(BODY, mtime=0)), [CHUNKED]),
         (chunked(BODY, trailer=b"Expires: 0\r\nX-Trailer: <p>none</p>\r\n"), [CHUNKED]),
         (chunked(BODY).replace(b"\r\n0\r\n", b"\r\n000 ; last=yes\r\n"), [CHUNKED]),
+        (b"%016x\r\n%s\r\n%016x\r\n\r\n" % (len(BODY), BODY, 0), [CHUNKED]),
         (chunked(BODY).removesuffix(b"0\r\n\r\n"), [CHUNKED]),
         (chunked(BODY).removesuffix(b"\r\n\r\n"), [CHUNKED]),
         (gzip.compress(BODY, mtime=0), [CHUNKED, ("Content-Encoding", "gzip")]),
