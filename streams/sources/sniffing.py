@@ -11,10 +11,12 @@ MARKUP = re.compile(
 )
 WHOLE_PAGE = re.compile(rb"\s*<(?:!doctype|html)[\s>]", re.IGNORECASE)
 _OTHER_XML = re.compile(
-    rb"(?>\s|<\?.*?\?>|<!--.*?-->|<!(?!--)[^>]*>)*+<(?P<root>rss|feed|rdf:rdf|urlset|sitemapindex|svg)[\s>]",
+    rb"(?>\s|<\?.*?\?>|<!--.*?-->|<!(?!--|doctype\s+html)[^>]*>)*+<(?P<root>rss|feed|rdf:rdf|urlset|sitemapindex|svg)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
 """Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
+_BEHIND_DRAWING = re.compile(rb"</svg\s*>\s*<[/a-z]", re.IGNORECASE)
+"""End of a drawing that is a part of a page: no element follows the root of an image."""
 SNIFFED = 2048
 """Bytes from the start of a content that are looked at."""
 BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
@@ -80,12 +82,22 @@ _STRUCTURES = {
 
 def other_format(content: bytes | str) -> str | None:
     """Name the other format whose first bytes a content has, whatever its content type says; else None."""
-    head = encode_text(content[:SNIFFED]) if isinstance(content, str) else content[:SNIFFED]
+    head = _start(content)
     xml = _OTHER_XML.match(head.removeprefix(b"\xef\xbb\xbf"))
-    if xml:
+    if xml and not (xml["root"].lower() == b"svg" and _BEHIND_DRAWING.match(_behind_drawings(content))):
         return f"XML of {xml['root'].decode()}"
     marked = next((kind for mark, kind in _OTHER_FORMATS.items() if head.startswith(mark)), None)
     return marked or next((kind for kind, start in _STRUCTURES.items() if start.match(head)), None)
+
+
+def _start(content: bytes | str) -> bytes:
+    return encode_text(content[:SNIFFED]) if isinstance(content, str) else content[:SNIFFED]
+
+
+def _behind_drawings(content: bytes | str) -> bytes:
+    """Return what begins with the end of the last drawing; empty if none ends."""
+    last = content.rfind("</svg") if isinstance(content, str) else content.rfind(b"</svg")
+    return _start(content[last:]) if last >= 0 else b""
 
 
 def looks_like_html(head: bytes) -> bool:

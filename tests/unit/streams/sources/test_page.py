@@ -77,10 +77,23 @@ def test_other_formats_are_skipped_whatever_the_content_type_says(body):
         b"\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE x><urlset >",
         "<rdf:RDF xmlns='x'><title>",
         b"<svg xmlns='http://www.w3.org/2000/svg'><a>",
+        b"<svg><foreignObject><div><p>text</p></div></foreignObject><svg></svg></svg>\n<!-- drawn -->",
     ],
 )
 def test_feeds_are_skipped_whatever_the_content_type_says(body):
     assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<!doctype html>\n<svg><symbol id=a></symbol></svg><p>text",
+        b"<svg style='display:none'>" + b"<symbol id=a></symbol>" * 200 + b"</svg><div><p>text</p></div>",
+        "<svg></svg>\n<main><p>text<svg></svg></main>",
+    ],
+)
+def test_a_page_that_begins_with_a_drawing_is_no_image(body):
+    assert isinstance(outcome(body=body, content_type="text/html"), RawPage)
 
 
 @pytest.mark.parametrize("kind", [None, "application/octet-stream", "text/html", "text/html; charset=utf-8"])
