@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from dehusk.schemas.rollout import Limits, Rollout, Steps
-from dehusk.schemas.trials import CANARY, WorkerReport, total_comparison
+from dehusk.schemas.trials import CANARY, Figures, WorkerReport, total_comparison, total_figures
 from dehusk.streams.rollout.transitions import pause, take_step
+from dehusk.streams.rollout.verdict import judge
 
 STALLED = "steps paused, stalled"
 """Begin of the reason of a pause that workers make."""
@@ -31,15 +32,24 @@ def wait_reason(
 def due_change(
     state: Rollout, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport], now: datetime, by: str
 ) -> Rollout | None:
-    """Return the next step, or a pause where it has waited for too long; None as long as it is to wait."""
+    """Return the next step, or a pause where it has waited for too long; None as long as it is to wait.
+
+    No step is taken of a version that exceeds a limit: those who judge it take it back.
+    """
     if state.canary is None or state.steps is None or _hold_reason(state.steps, now):
         return None
     missing = _missing(state, state.canary.version, reports, stopped)
     if missing is None:
-        return take_step(state, by)
+        exceeds = _exceeds_limit(state, state.canary.version, [*reports, *stopped])
+        return None if exceeds else take_step(state, by)
     if now < _last_time(state.steps):
         return None
     return pause(state, by, f"{STALLED}: since {_in_words(state.steps.since)}, the next step {missing}")
+
+
+def _exceeds_limit(state: Rollout, version: str, reports: Sequence[WorkerReport]) -> bool:
+    figures = total_figures(reports).get(version, Figures())
+    return judge(CANARY, state.limits, figures, total_comparison(reports, CANARY)) is not None
 
 
 def _hold_reason(steps: Steps, now: datetime) -> str | None:

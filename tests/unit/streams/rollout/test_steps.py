@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dehusk.schemas.rollout import Limits, Part, Rollout
-from dehusk.schemas.trials import CANARY, Comparison, WorkerReport
+from dehusk.schemas.trials import CANARY, Comparison, Figures, WorkerReport
 from dehusk.streams.rollout.steps import due_change, wait_reason
 from dehusk.streams.rollout.transitions import first_state, pause, promote, resume, with_steps
+from dehusk.streams.rollout.verdict import judge
 
 START = replace(promote(first_state("7", "me"), "7", "me"), limits=Limits(least_pages=100, least_calls=10))
 STEPPED = with_steps(START, "8", (0.1, 0.5), 600.0, "me", give_up=3600.0)
@@ -29,6 +30,14 @@ def test_a_step_is_taken_when_it_was_held_and_enough_pages_were_labeled_by_all_w
     for state, now in ((START, datetime.now(UTC)), (STEPPED, LATER - timedelta(seconds=1))):
         assert due_change(state, reports, [], now, "a") is None
     assert wait_reason(START, [], [], datetime.now(UTC)) is None
+
+
+def test_no_step_is_taken_of_a_version_that_exceeds_a_limit() -> None:
+    reports = [report("a"), report("b")]
+    rejecting = replace(reports[0], figures={"8": Figures(pages=50, rejected=50)})
+    assert judge(CANARY, STEPPED.limits, rejecting.figures["8"], Comparison()) is not None
+    assert due_change(STEPPED, [rejecting, reports[1]], [], LATER, "a") is None
+    assert due_change(STEPPED, [reports[1]], [rejecting], LATER, "a") is None
 
 
 @pytest.mark.parametrize(
