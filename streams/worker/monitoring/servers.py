@@ -54,16 +54,22 @@ async def _answer(answer: Awaitable[Answer]) -> Answer | None:
 def _triton(
     before: tuple[float, Activity] | None, after: tuple[float, Activity] | None
 ) -> TritonMetrics | None:
-    """Return the metrics between two answers; None without both, or if the server was restarted meanwhile."""
-    if before is None or after is None or after[1].requests < before[1].requests:
+    """Return the metrics between two answers; None without both, or if some of the totals are gone meanwhile.
+
+    They are with a restart of the server, and those of a version once it is unloaded.
+    """
+    if before is None or after is None:
         return None
     seconds, (early, late) = after[0] - before[0], (before[1], after[1])
     requests = late.requests - early.requests
     batches = late.batches - early.batches
+    queue_seconds = late.queue_seconds - early.queue_seconds
+    if min(requests, batches, queue_seconds) < 0:
+        return None
     return TritonMetrics(
         requests / seconds if seconds else 0.0,
         requests / batches if batches else None,
-        (late.queue_seconds - early.queue_seconds) / requests if requests else None,
+        queue_seconds / requests if requests else None,
         late.errors,
     )
 

@@ -67,6 +67,14 @@ async def test_servers_that_were_restarted_begin_anew(servers: Servers) -> None:
     assert redis == RedisMetrics(1, None, 1.0)
 
 
+async def test_a_version_that_is_unloaded_takes_its_totals_along(servers: Servers) -> None:
+    labeler = Server([Activity(50, 40, 9.0, 0), Activity(250, 20, 7.0, 0), Activity(260, 30, 7.1, 0)])
+    store = Server([ServerUse(1, 0, 0, 0)] * 3)
+    await ask(servers, labeler, store)
+    assert (await ask(servers, labeler, store))[0] is None
+    assert (await ask(servers, labeler, store))[0] == TritonMetrics(1.0, 1.0, pytest.approx(0.01), 0)
+
+
 @pytest.mark.parametrize("error", [UnavailableError("away"), ConfigurationError("refused")])
 async def test_a_server_that_does_not_answer_has_no_figures(servers: Servers, error: Exception) -> None:
     labeler = Server([Activity(1, 1, 1.0, 0), error, Activity(2, 2, 2.0, 0)])
