@@ -261,7 +261,7 @@ def _create_app(
 
 async def _drain(app: FaustApp, flow: Flow, settings: WorkerSettings) -> None:
     """Finish the messages in flight, then stop the app, so that no commit skips abandoned ones."""
-    flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
+    flow.end_within(settings.flow.grace_seconds * _DRAIN_SHARE)
     await app.stop()
 
 

@@ -94,6 +94,7 @@ class Flow:
         self._last_progress = 0.0
         self._running: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
+        self._is_ending = False
 
     async def run(self) -> None:
         """Process batches of the intake until cancelled; an exception is a bug of a step."""
@@ -107,13 +108,19 @@ class Flow:
 
     def finish_within(self, seconds: float) -> None:
         """Set a deadline, after which the messages in flight are abandoned."""
-        self.lift_deadline()
-        self._deadline = asyncio.get_running_loop().call_later(seconds, self.give_up)
+        if not self._is_ending:
+            self.lift_deadline()
+            self._deadline = asyncio.get_running_loop().call_later(seconds, self.give_up)
 
     def lift_deadline(self) -> None:
         """Lift the deadline."""
-        if self._deadline is not None:
+        if self._deadline is not None and not self._is_ending:
             self._deadline.cancel()
+
+    def end_within(self, seconds: float) -> None:
+        """Set the last deadline, which no rebalance replaces or lifts."""
+        self.finish_within(seconds)
+        self._is_ending = True
 
     def give_up(self) -> None:
         """Abandon the messages in flight: Kafka gives them out again, or has done so."""

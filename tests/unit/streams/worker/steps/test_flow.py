@@ -191,8 +191,7 @@ async def test_neither_lane_waits_for_the_other(steps: Steps) -> None:
     await steps.put(0, b"huge")
     await steps.put(1)
     await steps.put(2, b"huge")
-    await settle()
-    assert steps.alone == [0]
+    await steps.until(lambda: steps.alone == [0])
     steps.postponed.remove(1)
     await steps.until(lambda: steps.delivered == [1])
     steps.alone_gate.set()
@@ -383,6 +382,15 @@ async def test_a_deadline_that_is_lifted_gives_nothing_up(steps: Steps) -> None:
     await settle()
     assert steps.acknowledged == [0]
     assert steps.abandoned == []
+
+
+async def test_the_last_deadline_stays_though_partitions_change_hands(steps: Steps) -> None:
+    await steps.put(0)
+    steps.flow.end_within(0)
+    steps.flow.finish_within(60)
+    steps.flow.lift_deadline()
+    await settle()
+    assert steps.abandoned == [0]
 
 
 async def test_the_age_is_that_of_the_oldest_batch_since_the_one_before_it(
