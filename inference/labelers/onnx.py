@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -36,7 +37,7 @@ class OnnxLabeler:
         self._model, file = find_model(repository, model, version)
         self._session = open_session(file, threads)
         self._signature = _signature(self._session, file)
-        self._one_at_a_time = asyncio.Lock()
+        self._thread = _new_thread()
 
     @property
     def signature(self) -> Signature:
@@ -56,8 +57,8 @@ class OnnxLabeler:
         )
         is_done = False
         while not is_done:
-            async with self._one_at_a_time:
-                turn = await asyncio.to_thread(self._take_turn, numbered)
+            loop = asyncio.get_running_loop()
+            turn = await loop.run_in_executor(self._thread, self._take_turn, numbered)
             for number, answer in turn:
                 answers[number].append(answer)
             is_done = sum(len(answer[0]) for _, answer in turn) < _TURN_BLOCKS
@@ -70,11 +71,12 @@ class OnnxLabeler:
     def twin(self) -> Self:
         """Return a labeler with the same session."""
         twin = copy(self)
-        twin._one_at_a_time = asyncio.Lock()  # noqa: SLF001 it is its own
+        twin._thread = _new_thread()  # noqa: SLF001 it is its own
         return twin
 
     async def close(self) -> None:
-        """Do nothing: the session goes with the labeler."""
+        """End its thread after the call that runs; the session goes with the labeler."""
+        self._thread.shutdown(wait=False)
 
     def _join(self, page: EncodedPage, answers: list[WindowAnswer]) -> Prediction | Broken:
         return join(page, answers, self._model, "onnx")
@@ -111,6 +113,11 @@ class OnnxLabeler:
             return run(self._session, self._signature, batch)
         except Exception as error:  # ONNX Runtime's errors share no other base class
             raise UnavailableError(f"ONNX Runtime cannot run the model: {error}") from error
+
+
+def _new_thread() -> ThreadPoolExecutor:
+    """Return a thread of one labeler, in which a call that was given up keeps no other one waiting."""
+    return ThreadPoolExecutor(1, "onnx")
 
 
 def run(

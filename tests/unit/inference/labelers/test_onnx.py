@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -154,3 +155,23 @@ async def test_a_page_is_labeled_in_the_calling_thread_as_it_is_beside_it(labele
     for blocks in (0, 40, WINDOW_BLOCKS + 50):
         (beside,) = await probabilities(labeler, page(blocks))
         assert labeler.label_here(page(blocks)).probabilities.tolist() == beside.tolist()
+
+
+async def test_calls_that_were_given_up_take_a_thread_of_the_labeler_alone(monkeypatch):
+    slow, running, end = OnnxLabeler("boilernet"), [], threading.Event()
+
+    def take_turn(_numbered):
+        running.append(True)
+        end.wait(60)
+        return []
+
+    monkeypatch.setattr(slow, "_take_turn", take_turn)
+    try:
+        for _ in range(40):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(slow.label([page(3)]), 0.005)
+        assert len(await asyncio.wait_for(OnnxLabeler("boilernet").label([page(3)]), 30)) == 1
+        assert await asyncio.wait_for(asyncio.to_thread(len, running), 30) == 1
+    finally:
+        end.set()
+        await slow.close()
