@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -34,6 +35,8 @@ class Dependency:
     """Effect while it is unavailable, for the log."""
     unavailable_since: float | None = field(default=None, init=False)
     """Monotonic time when it was first missed; None while it answers."""
+    missed_at: float = field(default=-math.inf, init=False)
+    """Monotonic time when it was last missed."""
     reason: str = field(default="", init=False)
     """Last error, in a line."""
     silent_since: float | None = field(default=None, init=False)
@@ -47,8 +50,9 @@ class Dependency:
         is_new_refusal = isinstance(error, ConfigurationError) and self.reason != before
         if self.unavailable_since is None or is_new_refusal:
             _log.warning("%s is unavailable, %s: %s", self.name, self.consequence, self.reason)
+        self.missed_at = time.monotonic()
         if self.unavailable_since is None:
-            self.unavailable_since = time.monotonic()
+            self.unavailable_since = self.missed_at
 
     def answered(self) -> None:
         """Note that it answered."""

@@ -27,18 +27,23 @@ _SLOWEST = 0.99
 
 
 class TrustedLabeling:
-    """Policy of a trusted version, whose figures it adds to."""
+    """Policy of a trusted version, whose figures it adds to.
 
-    def __init__(self, labeling: LabelingPolicy, observe: Observe) -> None:
+    A call has a time unless the labeler was missed meanwhile: trials wait by these times, not by an outage.
+    """
+
+    def __init__(self, labeling: LabelingPolicy, dependency: Dependency, observe: Observe) -> None:
         self._labeling = labeling
+        self._dependency = dependency
         self._observe = observe
 
     async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long it takes."""
-        began = time.perf_counter()
+        began = time.monotonic()
         labeled = await self._labeling.label(pages)
+        seconds = time.monotonic() - began if self._dependency.missed_at < began else None
         if not labeled.degraded:
-            self._observe(figures_of(pages, labeled.answers, time.perf_counter() - began))
+            self._observe(figures_of(pages, labeled.answers, seconds))
         return labeled
 
 
@@ -190,7 +195,8 @@ class RolloutBatchLabeler:
 
     def _trusted(self, version: OpenVersion) -> LabelingPolicy:
         labeling = self._open(version.labeler, self._dependency)
-        return TrustedLabeling(labeling, partial(self._observations.figures.add, version.version))
+        observe = partial(self._observations.figures.add, version.version)
+        return TrustedLabeling(labeling, self._dependency, observe)
 
     def _trial(
         self,

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from dehusk.inference.labelers.rules import RulesLabeler
-from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.errors import NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Limits, Part, Rollout
@@ -273,3 +273,19 @@ async def test_a_version_that_stays_in_the_plan_stays_open(models, pages) -> Non
     await steps.plans.replace(Plan(serving, START))
     assert (models["7"].closed, models["8"].closed) == (False, True)
     assert canary is not None
+
+
+async def test_an_outage_of_the_trusted_version_is_no_time_of_its_calls(models, pages, monkeypatch) -> None:
+    steps, trusted, outages = Steps(plan(models, START)), models["7"], [UnavailableError("away")]
+
+    async def label(asked):
+        if outages:
+            await asyncio.sleep(0.2)
+            raise outages.pop()
+        return await type(trusted).label(trusted, asked)
+
+    monkeypatch.setattr(trusted, "label", label)
+    assert versions(await steps.label(pages)) == ["7"] * len(pages)
+    assert (steps.figures.of("7").labeled, sum(steps.figures.of("7").calls.values())) == (len(pages), 0)
+    assert versions(await steps.label(pages)) == ["7"] * len(pages)
+    assert steps.figures.of("7").seconds(0.99) < 0.2
