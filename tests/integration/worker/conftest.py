@@ -399,17 +399,13 @@ PARAGRAPH = (
 @pytest.fixture
 def endless_site(fresh: str) -> Iterator[Record]:
     """Pages of one site that share their navigation and footer, as records of the source `html`."""
-    return (_page(f"https://{fresh}.example/{number}", number) for number in count())
+    return _site(fresh)
 
 
 @pytest.fixture
 def site(fresh: str) -> Callable[[int], list[Record]]:
-    """The first pages of such a site."""
-
-    def pages(count: int) -> list[Record]:
-        return [_page(f"https://{fresh}.example/{number}", number) for number in range(count)]
-
-    return pages
+    """The first pages of such a site, the same ones each time."""
+    return lambda number: list(islice(_site(fresh), number))
 
 
 @pytest.fixture
@@ -421,6 +417,10 @@ def page_at() -> Callable[[str, int], Record]:
 def in_letters(number: int) -> str:
     """A number without digits, which would not tell texts apart."""
     return str(number).translate(str.maketrans("0123456789", "abcdefghij"))
+
+
+def _site(name: str) -> Iterator[Record]:
+    return (_page(f"https://{name}.example/{number}", number) for number in count())
 
 
 def _page(url: str, page: int) -> Record:

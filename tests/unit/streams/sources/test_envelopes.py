@@ -22,7 +22,7 @@ from dehusk.streams.sources.json_fields import JsonFields
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.schema_registry import RegisteredSchema
 from dehusk.streams.sources.sniffing import other_format
-from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.source import Decoded, Record, Source
 
 PAGE = fastavro.parse_schema(
     {
@@ -33,6 +33,18 @@ PAGE = fastavro.parse_schema(
             {"name": "status", "type": ["null", "int"]},
             {"name": "fetched", "type": {"type": "long", "logicalType": "timestamp-millis"}},
             {"name": "html", "type": "bytes"},
+        ],
+    }
+)
+ANSWER = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "Answer",
+        "fields": [
+            {"name": "url", "type": "string"},
+            {"name": "html", "type": "bytes"},
+            {"name": "content_type", "type": "string"},
+            {"name": "content_encoding", "type": ["null", "string"]},
         ],
     }
 )
@@ -66,6 +78,7 @@ REGISTRY = Registered(
     ids9=RegisteredSchema("PROTOBUF", None),
     ids10=RegisteredSchema("AVRO", fastavro.parse_schema({"type": "string"})),
     ids11=RegisteredSchema("AVRO", fastavro.parse_schema({"type": "bytes"})),
+    ids12=RegisteredSchema("AVRO", ANSWER),
     **{f"guids{GUID}": RegisteredSchema("AVRO", PAGE)},
 )
 
@@ -113,25 +126,16 @@ def test_an_avro_record_becomes_a_json_object():
     }
 
 
-ANSWER = fastavro.parse_schema(
-    {
-        "type": "record",
-        "name": "Answer",
-        "fields": [
-            {"name": "url", "type": "string"},
-            {"name": "html", "type": "bytes"},
-            {"name": "content_type", "type": "string"},
-            {"name": "content_encoding", "type": ["null", "string"]},
-        ],
-    }
-)
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Source:
+    """A source of JSON objects, which asks the registry for the schema of answers, too."""
+    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: REGISTRY)
+    return open_source("json", SourceSettings(schema_registry="http://127.0.0.1:1"))
 
 
 @pytest.mark.parametrize("coding", [None, "gzip", "deflate", "zstd"])
 @pytest.mark.parametrize("charset", ["utf-8", "utf-16", "iso-8859-15", "windows-1257", "gbk", "iso-2022-jp"])
-def test_bytes_of_an_avro_record_are_read_by_its_charset_and_its_coding(charset, coding, monkeypatch):
-    registered = Registered(ids7=RegisteredSchema("AVRO", ANSWER))
-    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: registered)
+def test_bytes_of_an_avro_record_are_read_by_its_charset_and_its_coding(charset, coding, answers):
     text = {"iso-8859-15": "5 €", "windows-1257": "Kėdainiai", "gbk": "中", "iso-2022-jp": "日"}.get(
         charset, "ß"
     )
@@ -146,17 +150,13 @@ def test_bytes_of_an_avro_record_are_read_by_its_charset_and_its_coding(charset,
         "content_type": media_type,
         "content_encoding": coding,
     }
-    source = open_source("json", SourceSettings(schema_registry="http://127.0.0.1:1"))
-    (page,) = source.decode(framed(7, avro(record, ANSWER)))
+    (page,) = answers.decode(framed(12, avro(record, ANSWER)))
     assert page.html.decode() == f"<!doctype html><p>{text}"
 
 
-def test_bytes_of_an_avro_record_that_are_no_page_are_skipped(monkeypatch):
-    registered = Registered(ids7=RegisteredSchema("AVRO", ANSWER))
-    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: registered)
+def test_bytes_of_an_avro_record_that_are_no_page_are_skipped(answers):
     record = {"url": URL.decode(), "html": b"\xff\xd8\xff\xe0", "content_type": "text/html"}
-    source = open_source("json", SourceSettings(schema_registry="http://127.0.0.1:1"))
-    (skipped,) = source.decode(framed(7, avro(record | {"content_encoding": None}, ANSWER)))
+    (skipped,) = answers.decode(framed(12, avro(record | {"content_encoding": None}, ANSWER)))
     assert skipped == Skipped(SkipReason.NOT_HTML, "a JPEG image", URL.decode())
 
 
