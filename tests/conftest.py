@@ -41,6 +41,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=_NO_CHROMIUM))
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name binary parameters by argument and number: gzip holds the time, which differs in each process."""
+    return argname if isinstance(val, bytes) and not val.isascii() else None
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many of them were left out."""
     skipped = terminalreporter.stats.get("skipped", ())
