@@ -186,15 +186,18 @@ class Consumer(driver.Consumer):
             self._committed_offset[partition] = offset or None
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
-        """Stop reading until partitions are assigned.
+        """Stop reading until partitions are assigned, and commit what was acknowledged since the last commit.
 
-        Faust does not if all partitions are revoked, e.g. when another topic begins to match the input: what
-        it continued to read would be dropped at the resume, and later offsets be committed.
+        Faust reads on if all partitions are revoked, e.g. when another topic begins to match the input: what
+        it read would be dropped at the resume, and later offsets be committed. And it forgets what was
+        acknowledged, which would be read once more.
         """
         if not self.app.should_stop:
             self.stop_flow()
             self.app.flow_control.suspend()
         self._give_up_lost()
+        if not self.transport.membership.is_given_up:
+            await self.commit()
         await super().on_partitions_revoked(revoked)
 
     def _new_offset(self, tp: TP) -> int | None:

@@ -334,6 +334,19 @@ async def test_nothing_is_read_from_when_partitions_are_taken_away_until_others_
     assert consumer.suspend_flow.is_set()
 
 
+async def test_what_was_acknowledged_is_committed_when_partitions_are_taken_away(
+    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    consumer.ack(message(0))
+    await consumer.on_partitions_revoked({FIRST})
+    assert kafka.commits == [{TopicPartition("raw", 0): OffsetAndMetadata(1, "")}]
+    consumer.ack(message(1))
+    consumer.transport.membership.lose()
+    await consumer.on_partitions_revoked({FIRST})
+    assert len(kafka.commits) == 1
+
+
 @pytest.mark.parametrize("offset", [0, 17])
 async def test_a_worker_goes_back_to_the_offsets_that_are_committed(
     consumer: Consumer, kafka: Kafka, offset: int
