@@ -16,7 +16,6 @@ from obstore import exceptions, store
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.stores.errors import (
-    DeniedError,
     NoBucketError,
     NotStoredError,
     StoreAwayError,
@@ -136,7 +135,7 @@ class Bucket:
         if isinstance(error, FileNotFoundError):
             return NotStoredError(f"there is no object {name}")
         if isinstance(error, exceptions.PermissionDeniedError):
-            return DeniedError(f"{self.url} denies access to {name} ({code or status})")
+            return StoreError(f"{self.url} denies access to {name} ({code or status})")
         if status == 416:
             return StoreError(f"{name} ends before the bytes that are asked for")
         return StoreError(f"{self.url} does not give {name}: {code or _first_line(error)}")

@@ -17,10 +17,6 @@ class NoBucketError(NotStoredError):
     """A bucket that does not exist, with whatever is looked for in it."""
 
 
-class DeniedError(StoreError):
-    """An object that the store does not give to this user."""
-
-
 class StoreAwayError(UnavailableError):
     """A store that did not answer, however often it was asked, or takes no credentials of this process."""
 

@@ -11,8 +11,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import msgspec
 
-from dehusk.streams.settings import MIB
-from dehusk.streams.stores.errors import DeniedError, NotStoredError, StoreAwayError, StoreError, shown
+from dehusk.streams.settings import KIB, MIB
+from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, shown
 from dehusk.streams.stores.piece import Piece
 
 _SECONDS = 20.0
@@ -23,8 +23,11 @@ _MOST_LISTED = 64 * MIB
 """Bytes of the largest list of a folder of HDFS: of some 200,000 files."""
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})$", re.ASCII)
 _SIZE = re.compile(r"\d{1,18}", re.ASCII)
-_LATER = {408, 429, 500, 502, 503, 504}
+_PASSING = {408, 429, 500, 502, 503, 504}
 """Status codes of requests that may be repeated."""
+_PASSING_IN_HADOOP = {"StandbyException", "RetriableException", "ObserverRetryOnActiveException"}
+"""Its exceptions during a failover, which it answers as it does all of input and output: by 403."""
+_MOST_OF_AN_ERROR = 64 * KIB
 
 
 class Answer(Protocol):
@@ -89,11 +92,11 @@ class WebServer:
                 with self._opener.open(request, timeout=_SECONDS) as answer:
                     return read(cast("Answer", answer))
             except HTTPError as error:
-                error.close()
-                if error.code == 416 and is_empty:
-                    return Piece(b"", 0, "")
-                if error.code not in _LATER:
-                    raise _refusal(error.code, url) from error
+                with error:
+                    if error.code == 416 and is_empty:
+                        return Piece(b"", 0, "")
+                    if not self._is_passing(error):
+                        raise _refusal(error.code, url) from error
                 failure: Exception = error
             except StoreError:
                 raise
@@ -106,6 +109,10 @@ class WebServer:
                 raise StoreAwayError(f"{shown(self.url)} does not give {shown(url)}: {why}") from failure
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _is_passing(self, error: HTTPError) -> bool:
+        """Return True if the request that a server refused may be repeated."""
+        return error.code in _PASSING
 
 
 def _read_all(answer: Answer, expected: int) -> bytes:
@@ -131,7 +138,7 @@ def _whole_size(answer: Answer, begin: int) -> int | None:
 
 def _refusal(status: int, url: str) -> StoreError:
     if status in {401, 403}:
-        return DeniedError(f"access to {shown(url)} is denied ({status})")
+        return StoreError(f"access to {shown(url)} is denied ({status})")
     if status in {404, 410}:
         return NotStoredError(f"there is no {shown(url)}")
     if status == 416:
@@ -188,6 +195,16 @@ class _List(msgspec.Struct, frozen=True):
     statuses: _Statuses = msgspec.field(name="FileStatuses")
 
 
+class _Exception(msgspec.Struct, frozen=True):
+    name: str = msgspec.field(name="exception")
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    """Answer to a request that failed."""
+
+    exception: _Exception = msgspec.field(name="RemoteException")
+
+
 _Named = TypeVar("_Named", _One, _List)
 
 
@@ -224,6 +241,15 @@ class WebHdfs(WebServer):
                 yield from self.list(key)
             else:
                 yield key, status.length
+
+    def _is_passing(self, error: HTTPError) -> bool:
+        if error.code != 403:
+            return super()._is_passing(error)
+        try:
+            refusal = msgspec.json.decode(error.read(_MOST_OF_AN_ERROR), type=_Refusal)
+        except (OSError, HTTPException, msgspec.DecodeError, UnicodeDecodeError):
+            return False
+        return refusal.exception.name in _PASSING_IN_HADOOP
 
     def _status(self, key: str) -> "_Status":
         return self._answered(key, "GETFILESTATUS", _One).status

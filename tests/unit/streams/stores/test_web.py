@@ -1,7 +1,7 @@
 import pytest
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.stores.errors import DeniedError, NotStoredError, StoreError, shown
+from dehusk.streams.stores.errors import NotStoredError, StoreError, shown
 from dehusk.streams.stores.web import WebServer
 from tests.authority import Authority
 from tests.web_server import web_server
@@ -77,8 +77,8 @@ def test_a_server_that_nobody_runs_does_not_answer():
     [
         (404, NotStoredError, "there is no"),
         (410, NotStoredError, "there is no"),
-        (401, DeniedError, "denied"),
-        (403, DeniedError, "denied"),
+        (401, StoreError, "denied"),
+        (403, StoreError, "denied"),
         (400, StoreError, "answers 400"),
     ],
 )

@@ -7,8 +7,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.stores.errors import NotStoredError, StoreError
 from dehusk.streams.stores.stored import StoredPath
+from dehusk.streams.stores.web import WebHdfs
 
 FILES = {"/crawl/sub/a.jsonl": b"0123456789" * 100_000, "/crawl/b ä.html": b"<p>text", "/crawl/c.html": b""}
 
@@ -19,6 +21,9 @@ class NameNode(BaseHTTPRequestHandler):
         path, query = unquote(parts.path).removeprefix("/webhdfs/v1"), parse_qs(parts.query)
         self.server.users.add(query.get("user.name", [""])[0])
         operation = query["op"][0]
+        if self.server.exceptions:
+            self.answer({"RemoteException": {"exception": self.server.exceptions.pop(0)}}, 403)
+            return
         if operation == "LISTSTATUS" and path == "/crawl":
             statuses = [
                 status(name.removeprefix("/crawl/"), FILES[name]) for name in FILES if "sub" not in name
@@ -64,6 +69,7 @@ def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), NameNode) as server:
         address = f"127.0.0.1:{server.server_address[1]}"
         server.url, server.root, server.users = f"http://{address}", f"webhdfs://me@{address}/", set()
+        server.exceptions = []
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         yield server
         server.shutdown()
@@ -88,6 +94,21 @@ def test_what_is_not_there_is_named(server):
         StoredPath(f"{server.root}nothing").measure()
     with pytest.raises(StoreError, match="ends before the bytes"):
         StoredPath(f"{server.root}crawl/b ä.html").open(100)
+
+
+def test_a_name_node_on_standby_is_asked_again(server):
+    server.exceptions = ["StandbyException", "RetriableException"]
+    assert StoredPath(f"{server.root}crawl/b ä.html").measure() == len(FILES["/crawl/b ä.html"])
+    server.exceptions = ["StandbyException"] * 99
+    with pytest.raises(UnavailableError, match="403"):
+        WebHdfs(server.root.rstrip("/"), 0.5).fetch("crawl/c.html", 0, 1)
+
+
+def test_what_a_user_may_not_read_is_not_asked_for_again(server):
+    server.exceptions = ["AccessControlException"] * 2
+    with pytest.raises(StoreError, match=r"access to .* is denied"):
+        StoredPath(f"{server.root}crawl/c.html").measure()
+    assert len(server.exceptions) == 1
 
 
 @pytest.mark.parametrize("answer", ["<html>no name node", '{"FileStatus": {"length": "many"}}', "[]"])
