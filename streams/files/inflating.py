@@ -17,8 +17,6 @@ from dehusk.streams.sources.sniffing import BLANK
 from dehusk.streams.sources.warc import UNKNOWN, Span
 from dehusk.streams.stores.stored import StoredFile
 
-DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
-"""Errors of reading a stream that is cut off, or whose bytes were changed."""
 _XZ = b"\xfd7zXZ\x00"
 _BZIP2 = b"BZh"
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")

@@ -25,12 +25,13 @@ from typing import BinaryIO, Generic, TypeVar, cast
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.streams.files.index import PARQUET, Row, begins_index, follow, parquet_rows, read_row
-from dehusk.streams.files.inflating import DAMAGE, InUtf8, Piped, inflated, is_plain, peek, span_on_disk
+from dehusk.streams.files.inflating import InUtf8, Piped, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed_line, read_page_line
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB
+from dehusk.streams.sources.compression import DAMAGE
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
 from dehusk.streams.sources.sniffing import BLANK, SNIFFED, WHOLE_PAGE
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc

@@ -1,5 +1,6 @@
 """Compressed bodies, inflated no further than a page may be."""
 
+import lzma
 import re
 import zlib
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.settings import MIB
 
+DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+"""Errors of reading a compressed stream that is cut off, or whose bytes were changed."""
 GZIP = b"\x1f\x8b"
 """Beginning of every gzip body."""
 ZSTD = b"\x28\xb5\x2f\xfd"

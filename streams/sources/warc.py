@@ -20,7 +20,7 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.settings import KIB
-from dehusk.streams.sources.compression import GZIP, inflate
+from dehusk.streams.sources.compression import DAMAGE, GZIP, inflate
 from dehusk.streams.sources.fields import parse_time
 from dehusk.streams.sources.page import ABSOLUTE, Answer, Outcome, describe_excess, html_page, page_url
 from dehusk.streams.sources.source import CrawlerFormat, Decoded, Record
@@ -92,9 +92,6 @@ def open_warc(raw: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if magic == GZIP else raw
 
 
-_DAMAGE = (EOFError, OSError, zlib.error)
-
-
 UNKNOWN = -1
 """Position of what could not be read to its end."""
 
@@ -127,14 +124,14 @@ def read_warc(
                 _skip_rest(block)
                 if span is not None:
                     _locate(span, begin, cast("io.BufferedReader", stream))
-            except _DAMAGE as damage:
+            except DAMAGE as damage:
                 behind = damage
             yield outcome
             if span is not None:
                 span.begin = span.end = span.next = UNKNOWN
             if behind is not None:
                 raise behind
-    except (PageError, *_DAMAGE) as damage:
+    except (PageError, *DAMAGE) as damage:
         detail = str(damage) if isinstance(damage, StoreError) else f"the archive is damaged: {damage}"
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, detail)
 
@@ -187,7 +184,7 @@ def _locate(span: Span, begin: int, stream: io.BufferedReader) -> None:
     """Note the positions of a record that was read; the stream comes to the next one on disk.
 
     Raises:
-        EOFError, OSError, zlib.error: what comes next is damaged.
+        one of DAMAGE: what comes next is damaged.
     """
     span.begin, span.end = begin, stream.tell()
     try:

@@ -20,7 +20,8 @@ from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import PAGE_KINDS, SegmentedPage
-from dehusk.streams.files.inflating import DAMAGE, inflated
+from dehusk.streams.files.inflating import inflated
+from dehusk.streams.sources.compression import DAMAGE
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.page import known_url
 from dehusk.training.arrays import Bools, Integers

@@ -10,8 +10,9 @@ import tracemalloc
 import pytest
 import zstandard
 
-from dehusk.streams.files.inflating import DAMAGE, Piped, inflated, peek
+from dehusk.streams.files.inflating import Piped, inflated, peek
 from dehusk.streams.settings import MIB
+from dehusk.streams.sources.compression import DAMAGE
 
 LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(20_000))
 

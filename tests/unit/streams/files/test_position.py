@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import random
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ def test_the_place_of_damage_is_not_that_of_the_record_before(tmp_path: Path, da
     found = read(tmp_path / "crawl.warc.gz")
     assert [type(each) for each, _ in found] == [RawPage, RawPage, Damaged]
     assert spans(tmp_path / "crawl.warc.gz") == [(0, begin), (begin, end - begin), (None, None)]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress, zstandard.compress])
+def test_a_record_before_a_damaged_part_of_its_file_is_read(tmp_path: Path, compress) -> None:  # type: ignore[no-untyped-def]
+    out = io.BytesIO()
+    write_warc(RawPage("http://x.test/0", b"<p>0"), out)
+    whole, damaged = compress(gzip.decompress(out.getvalue())), compress(random.Random(1).randbytes(9_000))
+    (tmp_path / "crawl.warc").write_bytes(whole + damaged[:20] + bytes(9_000))
+    assert [type(each) for each, _ in read(tmp_path / "crawl.warc")] == [RawPage, Damaged]
 
 
 def test_a_record_that_is_cut_short_has_no_place(tmp_path: Path) -> None:
