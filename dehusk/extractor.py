@@ -74,7 +74,7 @@ class Extractor:
         *,
         labeler: str = "onnx",
         model: str = "dehusk",
-        model_version: str = "",
+        model_version: str | int = "",
         model_repository: Path | str = DEFAULT_REPOSITORY,
         comments: Comments | Literal["separate", "include", "drop"] = Comments.SEPARATE,
         hidden_text: Literal["model", "drop"] = "model",
@@ -114,7 +114,7 @@ class Extractor:
         self.max_page_bytes = whole_number("max_page_bytes", max_page_bytes, MOST_BYTES)
         self.max_page_blocks = whole_number("max_page_blocks", max_page_blocks)
         self.labeler = (
-            _open_model(model, model_version, Path(model_repository))
+            _open_model(model, str(model_version), Path(model_repository))
             if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
             else open_local_labeler(labeler)
         )

@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
 
     labeler: str
     model: str
-    model_version: str
+    model_version: str | int
     model_repository: Path | str
     comments: Comments | Literal["separate", "include", "drop"]
     hidden_text: Literal["model", "drop"]

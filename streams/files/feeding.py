@@ -69,8 +69,9 @@ async def feed(
             for outcome in batch:
                 if isinstance(outcome, RawPage):
                     await limiter.wait()
+                    outgoing = Outgoing(topic, source.encode(outcome))
                     urls.append(outcome.url)
-                    yield Outgoing(topic, source.encode(outcome))
+                    yield outgoing
                 else:
                     counts.add(outcome)
                     on_progress(counts, outcome)

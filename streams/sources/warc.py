@@ -55,7 +55,7 @@ def arc_headers(line: bytes) -> StatusAndHeaders | None:
 
 
 MARK = b"WARC/"
-_CHUNK = re.compile(rb"(?:\r\n)?0*(?P<size>[0-9a-fA-F]{1,8})[\t ]*(?:;[^\r\n]*)?(?:\r\n|\Z)")
+_CHUNK = re.compile(rb"(?:\r?\n)?0*(?P<size>[0-9a-fA-F]{1,8})[\t ]*(?:;[^\r\n]*)?(?:\r?\n|\Z)")
 """Head of a chunk, with the end of the one before."""
 MAX_HEAD = 256 * KIB
 """Bytes that the headers of a record, and those of the response in it, may take."""

@@ -43,7 +43,7 @@ def test_documents_are_those_of_the_command(extractor: dehusk.Extractor, tmp_pat
 def test_the_kind_of_a_page_is_that_of_the_model(tmp_path: Path) -> None:
     for name, content in (("kinds", graphs.with_kinds()), ("other", graphs.without_kinds())):
         graphs.write_version(tmp_path / name / "1", content)
-    told = dehusk.Extractor(model="kinds", model_repository=tmp_path)
+    told = dehusk.Extractor(model="kinds", model_version=1, model_repository=tmp_path)
     of_four = told.extract("<p>one<p>two<p>three<p>four")
     assert (of_four.page_kind, of_four.page_kind_probability) == ("listing", 0.76)
     assert dehusk.Document.from_json(of_four.to_json()) == of_four

@@ -65,6 +65,7 @@ CHUNKED = ("Transfer-Encoding", "chunked")
         (b"%016x\r\n%s\r\n%016x\r\n\r\n" % (len(BODY), BODY, 0), [CHUNKED]),
         (chunked(BODY).removesuffix(b"0\r\n\r\n"), [CHUNKED]),
         (chunked(BODY).removesuffix(b"\r\n\r\n"), [CHUNKED]),
+        (chunked(BODY).replace(b"\r\n", b"\n"), [CHUNKED]),
         (gzip.compress(BODY, mtime=0), [CHUNKED, ("Content-Encoding", "gzip")]),
         (gzip.compress(BODY, mtime=0), [("Content-Encoding", "gzip")]),
         (gzip.compress(BODY, mtime=0), []),
