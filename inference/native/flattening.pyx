@@ -21,7 +21,12 @@ cdef frozenset _CLOSED_BY_NEXT = frozenset(
 """Elements ended by the next of their kind: they do not nest without others that are counted."""
 cdef frozenset _ONCE = frozenset((b"html", b"body"))
 """Elements whose further tags add attributes to the first."""
-cdef frozenset _RAW = frozenset(b"script style textarea title iframe noembed noframes noscript xmp".split())
+cdef frozenset _RAW = frozenset(b"script style textarea title iframe noembed noframes xmp".split())
+cdef frozenset _RAW_WITH_SCRIPTING = _RAW | {b"noscript"}
+cdef frozenset _CLOSED_BY_OWN = frozenset((b"a", b"nobr", b"button"))
+"""Elements that a further one ends, though other elements lie between."""
+cdef frozenset _HEADINGS = frozenset((b"h1", b"h2", b"h3", b"h4", b"h5", b"h6"))
+"""Elements that end the heading they would be children of."""
 cdef frozenset _FOREIGN = frozenset((b"svg", b"math"))
 cdef frozenset _SCOPES = frozenset(b"applet marquee object table template button".split()) | _FOREIGN
 """Elements that bound the search of an end tag for its start tag."""
@@ -56,11 +61,15 @@ cdef class _Reader:
     cdef size_t _size
     cdef list _open
     cdef int _foreign
+    cdef frozenset _raw
+    cdef bint _form  # True within a form, in which a parser opens no other
+    cdef bint _templates  # True once there was a template, in which it may
     cdef set _once
     cdef dict _names  # one object for each
 
-    def __cinit__(self, bytes html):
+    def __cinit__(self, bytes html, bint scripting):
         self._html, self._text, self._size = html, html, len(html)
+        self._raw = _RAW_WITH_SCRIPTING if scripting else _RAW
         self._open, self._foreign, self._once, self._names = [], 0, set(), {}
 
     cdef list pieces(self):
@@ -83,7 +92,7 @@ cdef class _Reader:
                 if not token.is_end:
                     pieces.append(b"/>" if self._foreign and self._is_self_closed(&token) else b">")
                 done = position
-            if tag in _RAW and not token.is_end and not self._foreign:
+            if tag in self._raw and not token.is_end and not self._foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)
         pieces.append(self._html[done:])
         return pieces
@@ -97,6 +106,16 @@ cdef class _Reader:
             return first
         if tag in _VOID or tag in _CLOSED_BY_NEXT or (self._foreign and self._is_self_closed(token)):
             return True
+        if tag == b"form":
+            if self._form and not self._templates:
+                return True
+            self._form = True
+        elif tag == b"template":
+            self._templates = True
+        elif tag in _CLOSED_BY_OWN:
+            self._end(tag)
+        elif tag in _HEADINGS and self._open and self._open[len(self._open) - 1] in _HEADINGS:
+            self._open.pop()
         self._open.append(tag)
         self._foreign += tag in _FOREIGN
         return len(self._open) <= <Py_ssize_t> _MAX_DEPTH
@@ -106,12 +125,15 @@ cdef class _Reader:
 
     cdef bint _end(self, bytes tag) except -1:
         """Track an end tag, and return True to keep it."""
-        cdef bint special = False
+        cdef bint special = False, is_alone
         cdef Py_ssize_t top = len(self._open), index, first = max(top - REACH, 0)
+        if tag == b"form":
+            self._form = False
         for index in range(top - 1, first - 1, -1):
             element = self._open[index]
             if element is tag:
-                self._close(index, index + 1 if special and tag not in _SPECIAL else top)
+                is_alone = tag == b"form" or (special and tag not in _SPECIAL)
+                self._close(index, index + 1 if is_alone else top)
                 return index < <Py_ssize_t> _MAX_DEPTH
             if element in _SCOPES:
                 break
@@ -126,9 +148,9 @@ cdef class _Reader:
         return 0
 
 
-def flattened(bytes html not None) -> bytes:
-    """Return a page without elements too deep and attributes too many."""
-    cdef _Reader reader = _Reader(html)
+def flattened(bytes html not None, *, bint scripting=True) -> bytes:
+    """Return a page without elements too deep and attributes too many; with scripting as `parse` has it."""
+    cdef _Reader reader = _Reader(html, scripting)
     return b"".join(reader.pieces())
 
 

@@ -86,19 +86,18 @@ def _is_within(node: Node, matched: Mapping[int, Node]) -> bool:
 
 
 _HARMLESS_TAGS = 20_000
-"""Number of tags that take half a second at worst, however they nest."""
-
-_HARMLESS_TAG_BYTES = 32 * 1024
+"""Number of tags that take half a second at worst, unless many elements such as `<b>` are left open."""
+_HARMLESS_TAG_BYTES = 4 * 1024
 _MIN_TAG = 3
 
 
-def flatten(html: bytes, tags: int | None = None) -> bytes:
+def flatten(html: bytes, tags: int | None = None, *, scripting: bool = True) -> bytes:
     """Return the page without the tags and attributes that make parsing slow; usually as it is.
 
-    `tags` is `count_tags` of it, if known.
+    `tags` is `count_tags` of it, if known; `scripting` is that of `parse`.
     """
     if _may_nest(html, tags) or _may_list(html):
-        return flattened(html)
+        return flattened(html, scripting=scripting)
     return html
 
 

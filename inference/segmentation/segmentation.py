@@ -201,7 +201,7 @@ def _read(
     scripting: bool = True,
 ) -> _Reading:
     """Read a document of at most `tags` tags."""
-    flat = flatten(html, tags)
+    flat = flatten(html, tags, scripting=scripting)
     document = parse(flat, scripting=scripting)
     if options.exclude:
         exclude(document, options.exclude)

@@ -63,11 +63,28 @@ def test_end_tags_that_end_nothing_do_not_hide_the_nesting(unit: bytes) -> None:
         b"<ruby>a<rt>b</ruby>",
         b"<select><option>a<option>b</select>",
         b"<a href='x>y'>a</a>",
+        b"<a name=x><h3>q</h3><p>a <i>no</i>",
+        b"<div><a href=x></div><p><nobr>a",
+        b"<h2>a<h3>b",
+        b"<button>a",
+        b"<form><p>a",
+        b"<form><p>a</p></form>",
     ],
 )
 def test_elements_that_end_do_not_count_as_open(unit: bytes) -> None:
     page = unit * 30_000
     assert flatten(page) == page
+
+
+@pytest.mark.parametrize("unit", [b"<a><div>", b"<h2><b>", b"<template><form>", b"</form><form><div>"])
+def test_elements_that_the_next_of_their_kind_ends_hide_no_nesting(unit: bytes) -> None:
+    assert len(flatten(unit * 30_000)) < 2 * MAX_DEPTH * len(unit) + 9 * 30_000
+
+
+def test_elements_in_noscript_nest_where_they_are_read() -> None:
+    page = b"<noscript>" + b"<div>" * 30_000 + b"text</noscript>"
+    assert flatten(page) == page
+    assert flatten(page, scripting=False) == b"<noscript>" + b"<div>" * (MAX_DEPTH - 1) + b"text</noscript>"
 
 
 def test_a_tag_keeps_its_first_attributes() -> None:
