@@ -76,6 +76,8 @@ HOLDS_HTML = 6
 """An element of a drawing whose content is HTML again."""
 TEMPLATE = 7
 """It may be a shadow root, whose content is shown."""
+NOTE = 8
+"""A note of a drawing or a formula; elsewhere an element like any that is unknown."""
 
 _KINDS = {
     "noscript": FALLBACK,
@@ -163,6 +165,7 @@ _ROLES = {
     "math": FORMULA,
     "foreignobject": HOLDS_HTML,
     "template": TEMPLATE,
+    **dict.fromkeys("annotation annotation-xml desc".split(), NOTE),
 }
 ROLES = {
     "article": ElementFlag.ARTICLE,

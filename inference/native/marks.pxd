@@ -26,9 +26,7 @@ cdef inline bint is_permalink(Element *link) noexcept:
         return False
     if utf8.read(text.data, text.length, &mark) < text.length:
         return False
-    if utf8.FIRST_ICON <= mark <= utf8.LAST_ICON:
-        return True
-    return mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN
+    return utf8.is_icon(mark) or mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN
 
 
 cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:

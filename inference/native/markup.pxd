@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 
-from dehusk.inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
 from dehusk.inference.native.styles cimport Inherited, Scopes
 
 cdef enum:  # attributes: one more than the position in ATTRIBUTES
@@ -69,6 +69,7 @@ cdef struct Shown:  # display and visibility of an element, by its own attribute
 cdef int SKIPPED_KIND, DRAWING, HOLDS_HTML
 
 cdef Tag *tag_of(uintptr_t name) noexcept
+cdef Tag *tag_in(Node *node) noexcept
 cdef uintptr_t number_of(bytes tag) except? 0
 cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
 from dehusk.inference.native.styles cimport (
     ARRANGING_BOX, BLOCK_BOX, BOX, COLUMN_BOX, CONTENT_VISIBILITY, DISPLAY, FLOAT, HIDING, LINE_BOX, MATH_BOX, NO_BOX,
     ON_LINES, POSITION, TABLE_BOX, TABLE_PART, UNDECLARED, VISIBILITY, Inherited, Scopes, Style, read_attribute, read_style,
@@ -28,6 +28,7 @@ cdef enum:
 
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
+cdef int _NOTE = elements.NOTE
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef int KEPT_BOX = elements.KEPT_BOX, WHOLE_BOX = elements.WHOLE_BOX
 cdef dict _boxes = {
@@ -109,6 +110,12 @@ cdef Tag *tag_of(uintptr_t name) noexcept:
         if same(lexbor.name_of(name), _spelled(&_unnumbered[position])):
             return &_unnumbered[position]
     return &_unknown
+
+
+cdef Tag *tag_in(Node *node) noexcept:
+    """Return the traits of an element's tag in its namespace."""
+    cdef Tag *tag = tag_of(node.name)
+    return &_unknown if tag.role == _NOTE and node.namespace_ == lexbor.HTML else tag
 
 
 cdef uintptr_t number_of(bytes tag) except? 0:
@@ -279,11 +286,13 @@ cdef int integer(Element *element, int name, int default) noexcept:
 cdef bint is_shadow_root(Element *template) noexcept:
     """Return True if the content of a `<template>` is shown in its place."""
     cdef Attribute *attribute = template.first_attribute
+    cdef String mode
     while attribute != NULL:
         if attribute.node.name >= lexbor.NUMBERED_ATTRIBUTES and spells(
             lexbor.name_of(attribute.node.name), b"shadowrootmode"
         ):
-            return True
+            mode = lexbor.value_of(attribute)
+            return _is_any_case(mode, b"open") or _is_any_case(mode, b"closed")
         attribute = attribute.next
     return False
 

@@ -348,7 +348,7 @@ cdef bint _is_short(Node *top) except -1:
     cdef Node *node = top.first_child
     cdef int looked = 0, kind
     while node != NULL:
-        kind = markup.tag_of(node.name).kind if node.type == lexbor.ELEMENT else SKIPPED
+        kind = markup.tag_in(node).kind if node.type == lexbor.ELEMENT else SKIPPED
         looked += 1
         if kind == BLOCK or looked > LOOK_DOWN:
             return False

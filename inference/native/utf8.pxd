@@ -21,6 +21,7 @@ cdef enum:
     LAST_ISOLATE = 0x2069  # of text in another direction
     FIRST_ICON = 0xE000  # characters for private use, which fonts draw as icons
     LAST_ICON = 0xF8FF
+    FIRST_FURTHER_ICON = 0xF0000  # all from here on
     FIRST_NONCHARACTER = 0xFDD0
     LAST_NONCHARACTER = 0xFDEF  # of those in a row; the last two of each plane are others
     BYTE_ORDER_MARK = 0xFEFF
@@ -51,6 +52,11 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
     return length
 
 
+cdef inline bint is_icon(uint32_t character) noexcept nogil:
+    """Return True if a character is for private use."""
+    return FIRST_ICON <= character <= LAST_ICON or character >= FIRST_FURTHER_ICON
+
+
 cdef inline bint is_invisible(uint32_t character) noexcept nogil:
     """Return True if a character shows nothing, or nothing known without its font, and is no white space.
 
@@ -68,7 +74,7 @@ cdef inline bint is_invisible(uint32_t character) noexcept nogil:
             or character >= FIRST_ISOLATE
         )
     return (
-        FIRST_ICON <= character <= LAST_ICON
+        is_icon(character)
         or FIRST_NONCHARACTER <= character <= LAST_NONCHARACTER
         or character == BYTE_ORDER_MARK
         or character & 0xFFFE == 0xFFFE

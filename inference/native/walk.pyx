@@ -153,7 +153,7 @@ cdef class Walk:
 
     cdef int _enter(self, Element *element, int parent) except -2:
         """Add the row of an element and return its index, or NONE where nothing in it is read."""
-        cdef Tag *tag = markup.tag_of(element.node.name)
+        cdef Tag *tag = markup.tag_in(&element.node)
         cdef uint16_t flags
         cdef Inherited inherited
         cdef Shown shown

@@ -33,13 +33,13 @@ _RAW_TAGS = rb"(?P<tag>title|script|style|textarea|iframe|noscript|noframes|noem
 """Elements in which tags are text."""
 _SELF_CLOSED = re.compile(rb"<" + _RAW_TAGS + rb"\b[^<>]*/>")
 _ATTRIBUTES = rb"""(?P<attributes>(?:[\s/](?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^"'>])*+)?+)"""
-_COMMENT = rb"<!--.*?(?:-->|\Z)"
+_COMMENT = rb"<!--(?:-?>|.*?(?:--!?>|\Z))"
 _RAW = re.compile(
     _COMMENT + rb"|<" + _RAW_TAGS + _ATTRIBUTES + rb"(?:>|\Z)(?:(?<=/>)|.*?(?:</(?P=tag)[\s/>]|\Z))",
     re.IGNORECASE | re.DOTALL,
 )
 """A comment, or such an element with its content, which is empty if `/>` ends the tag."""
-_SHADOW = b"shadowrootmode"
+_SHADOW = re.compile(rb"""[\s/"']shadowrootmode\s*=\s*["']?(?:open|closed)(?:["'\s/]|\Z)""", re.IGNORECASE)
 _TEMPLATE = re.compile(
     _COMMENT + rb"|<script\b.*?(?:</script|\Z)|<(?P<end>/?)template" + _ATTRIBUTES + rb"(?:>|\Z)",
     re.IGNORECASE | re.DOTALL,
@@ -91,7 +91,7 @@ def _open_shadow_roots(html: bytes) -> bytes:
         if tag["end"] is None:
             return tag[0]
         if not tag["end"]:
-            is_root.append(_SHADOW in tag["attributes"].lower())
+            is_root.append(_SHADOW.search(tag["attributes"]) is not None)
             return b"<shadow-root>" if is_root[-1] else tag[0]
         return b"</shadow-root>" if is_root and is_root.pop() else tag[0]
 

@@ -88,6 +88,11 @@ def test_any_other_title_stays(page: bytes, title: str) -> None:
         ),
         (b"<!-- %b --><script>'%b'</script>" % (SHADOW, SHADOW), None),
         (b"<template-x shadowrootmode=open></template-x>", None),
+        (b"<template shadowrootmode>a</template>", None),
+        (b"<template shadowrootmode=bogus>a</template>", None),
+        (b"<template data-shadowrootmode=open>a</template>", None),
+        (b"<!-->" + SHADOW + b"a</template><!-- -->", b"<!--><shadow-root>a</shadow-root><!-- -->"),
+        (b"<!-- --!>" + SHADOW + b"a</template>-->", b"<!-- --!><shadow-root>a</shadow-root>-->"),
     ],
 )
 def test_shadow_roots_are_elements(markup: bytes, shown: bytes | None) -> None:

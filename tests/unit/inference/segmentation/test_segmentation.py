@@ -132,6 +132,8 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("", []),
         ("<html></html>", []),
         ("<frameset><frame src=x></frameset>", []),
+        ("one <desc>unclosed <p>two<annotation>three", ["one", "unclosed", "two three"]),
+        ("<p>a &#xF0001; b &#x10FFFD; &#xE001;c", ["a b c"]),
     ],
 )
 def test_a_block_is_what_a_reader_sees_as_one(html: str, expected: list[str]) -> None:
@@ -148,6 +150,7 @@ def test_a_block_is_what_a_reader_sees_as_one(html: str, expected: list[str]) ->
         "<head><title>no</title></head>",
         "<iframe>no</iframe><object>no</object><video>no</video><canvas>no</canvas><datalist>no</datalist>",
         "<math><annotation>no</annotation></math>",
+        "<svg><desc>no</desc></svg>",
         "<!-- no -->",
         "<noscript>no</noscript>",
         "<span class='a sr-only'>no <b>no</b></span>",
@@ -347,7 +350,8 @@ def test_drawings_may_nest_at_any_depth() -> None:
 
 def test_a_declarative_shadow_root_is_shown() -> None:
     page = """<my-card><template shadowrootmode="open"><style>p {}</style><p>shadow</p>
-<template><p>inert</template><slot></slot></template><b>light</b></my-card><template><p>inert</template>"""
+<template><p>inert</template><slot></slot></template><b>light</b></my-card><template><p>inert</template>
+<template shadowrootmode=bogus><p>inert</template>"""
     assert texts(page) == ["shadow", "light"]
 
 
