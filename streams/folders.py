@@ -43,9 +43,14 @@ def locked(folder: Path, lock: str = LOCK) -> Iterator[None]:
     Raises:
         BlockingIOError: another process holds it.
     """
-    with (folder / lock).open("a") as file:
+    with open(folder / lock, "a", opener=_open_file) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+
+
+def _open_file(path: str, flags: int) -> int:
+    """Open a file, but no link or pipe that another user may have laid in its place."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def claim(folder: Path, lock: str = LOCK) -> TextIO:

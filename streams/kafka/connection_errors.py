@@ -8,6 +8,7 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from io import BytesIO
 
 from aiokafka import errors
@@ -38,9 +39,12 @@ async def connection_errors(settings: KafkaSettings, tls: ssl.SSLContext | None)
     # aiokafka logs the cause for each broker, and raises an error that names none. What it logs is withheld
     # while a client starts: dehusk's error has it if no broker is reached, and else it is logged after all.
     buffer = _LogBuffer()
+    outer = _BUFFER.set(buffer)
     _CLIENT_LOG.addFilter(buffer)
     try:
         yield
+    except ValueError as error:
+        raise UnavailableError(f"{settings.brokers} does not answer as Kafka does: {error}") from error
     except errors.KafkaConnectionError as error:
         records, buffer.records = buffer.records, []
         asked = await _describe_listener(settings, tls)
@@ -49,6 +53,7 @@ async def connection_errors(settings: KafkaSettings, tls: ssl.SSLContext | None)
         raise _unreached(settings, records) from error
     finally:
         _CLIENT_LOG.removeFilter(buffer)
+        _BUFFER.reset(outer)
         for record in buffer.records:
             _CLIENT_LOG.handle(record)
 
@@ -78,18 +83,22 @@ def _is_of_no_authority(value: object) -> bool:
 
 
 class _LogBuffer(logging.Filter):
-    """Buffer of warnings and errors, which are kept from being logged."""
+    """Buffer of the warnings and errors of a client that starts, which are kept from being logged."""
 
     def __init__(self) -> None:
         super().__init__()
         self.records: list[logging.LogRecord] = []
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True if the record is of no more than information."""
-        if record.levelno < logging.WARNING:
+        """Return True if the record is of another client, or of no more than information."""
+        if _BUFFER.get() is not self or record.levelno < logging.WARNING:
             return True
         self.records.append(record)
         return False
+
+
+_BUFFER: ContextVar[_LogBuffer | None] = ContextVar("_BUFFER", default=None)
+"""Buffer of the client that this task starts."""
 
 
 async def _describe_listener(settings: KafkaSettings, tls: ssl.SSLContext | None) -> str | None:
@@ -105,7 +114,7 @@ async def _describe_listener(settings: KafkaSettings, tls: ssl.SSLContext | None
     except ssl.SSLError as error:
         if error.reason in _NO_CERTIFICATE and settings.security.certificate_file is None:
             return "its listener asks for a certificate: give --tls-certificate-file and --tls-key-file"
-    except (OSError, EOFError):  # of the network or the time limit
+    except (OSError, EOFError, ValueError):  # of the network, the time limit, or another protocol
         pass
     return None
 
@@ -114,7 +123,7 @@ async def _ask_listener(settings: KafkaSettings, tls: ssl.SSLContext | None) -> 
     """Tell the same as `_describe_listener`.
 
     Raises:
-        OSError, EOFError: the broker does not answer, or not by the security of the settings.
+        OSError, EOFError, ValueError: the broker does not answer, or not by the security of the settings.
     """
     host, _, port = settings.brokers.split(",")[0].strip().rpartition(":")
     address = (host.strip("[]"), int(port)) if host else (port, _PORT)
@@ -155,7 +164,7 @@ async def _mechanisms_without_tls(host: str, port: int) -> list[str] | None:
     """Return the mechanisms of a listener without TLS; None if it has TLS, or is none of Kafka."""
     try:
         return await _sasl_mechanisms(host, port, None)
-    except (OSError, EOFError):
+    except (OSError, EOFError, ValueError):
         return None
 
 

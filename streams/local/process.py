@@ -121,7 +121,10 @@ class Service:
         """Return the service's state and the last lines of its log, for an error message."""
         if shutil.disk_usage(self.log.parent).free < self._min_free_bytes:
             return f"{self.state}; there is no room left in {self.log.parent}"
-        lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
+        except OSError as error:
+            return f"{self.state}; its log {self.log} cannot be read: {error.strerror}"
         return "\n".join([f"{self.state}; the end of {self.log}:", *lines])
 
     def _launch(self) -> None:

@@ -135,7 +135,8 @@ def sweep_shared_memory(own: str, folder: Path = _SHARED_MEMORY) -> None:
     for region in folder.glob(f"{_REGION}*"):
         owner = region.name.removeprefix(_REGION).partition("-")[0]
         if region.name.startswith(own) or not Path("/proc", owner).exists():
-            region.unlink(missing_ok=True)
+            with suppress(PermissionError):  # of another user
+                region.unlink(missing_ok=True)
 
 
 def _stub(wheel: Path, python: str) -> Path:

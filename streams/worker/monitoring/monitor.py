@@ -57,8 +57,11 @@ def measure_footprint(root: int | None = None) -> Footprint | None:
     process = os.getpid() if root is None else root
     if not Path(_PROC, str(process), "task", str(process), "children").exists():
         return None
-    sizes = list(_sizes(process))
-    return Footprint(sum(sizes), len(sizes))
+    try:
+        sizes = list(_sizes(process))
+    except PermissionError:  # a descendant of other rights
+        return None
+    return Footprint(sum(sizes), len(sizes)) if sizes else None
 
 
 def _sizes(process: int) -> Iterator[int]:

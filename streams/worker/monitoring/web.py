@@ -127,7 +127,7 @@ def _create_application(
     pages.on_response_prepare.append(restrict_browsers(_POLICY, caching="no-cache"))
     pages.on_shutdown.append(partial(_disconnect, live))
     pages.add_routes(_routes(live.monitor, stall))
-    pages.router.add_get("/events", live.feed.serve)
+    pages.router.add_get("/events", live.feed.serve, allow_head=False)
     pages.router.add_static("/live/", _FILES)
     return pages
 

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from threading import Event, Thread
 
@@ -16,6 +17,18 @@ def test_a_claimed_folder_stays_until_it_is_given_up(tmp_path: Path) -> None:
             pass
     remove_abandoned(tmp_path, "new")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("other", ["pipe", "link"])
+def test_a_lock_that_is_no_file_keeps_nobody_waiting(tmp_path: Path, other: str) -> None:
+    (tmp_path / "new").mkdir()
+    if other == "pipe":
+        os.mkfifo(tmp_path / "new" / LOCK)
+    else:
+        (tmp_path / "new" / LOCK).symlink_to(tmp_path / "made")
+    remove_abandoned(tmp_path, "new")
+    assert (tmp_path / "new").is_dir()
+    assert not (tmp_path / "made").exists()
 
 
 def test_no_folder_is_removed_while_it_is_being_claimed(tmp_path: Path) -> None:

@@ -30,6 +30,31 @@ async def test_where_no_broker_is_reached_one_error_tells_why_of_each(caplog):
     assert caplog.records == []
 
 
+async def test_clients_that_connect_at_once_have_each_its_own_cause(caplog):
+    brokers = [f"{LOOPBACK}:{port}" for port in free_ports(3)]
+    connecting = [describe_topics(KafkaSettings(each), []) for each in brokers]
+    failed = await asyncio.gather(*connecting, return_exceptions=True)
+    for broker, error in zip(brokers, failed, strict=True):
+        assert [each for each in brokers if f'"{each}": [Errno ' in str(error)] == [broker]
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [bytes(5), b"\0\0\0\4" + bytes(4), b"\0\0\0\x09" + bytes(7) + b"\xff\xff", b"HTTP/1.1 400 no\r\n\r\n"],
+)
+async def test_what_is_no_broker_does_not_answer(answer):
+    async def serve(reader, writer):
+        await reader.read(1)
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(serve, LOOPBACK, 0) as server:
+        address = f"{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(UnavailableError, match=f"{address} does not answer"):
+            await describe_topics(KafkaSettings(address), [])
+
+
 class Starting(AIOKafkaAdminClient):
     """A client that logs what aiokafka logs of a broker, and then starts or fails as the test says."""
 

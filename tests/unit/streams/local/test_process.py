@@ -113,6 +113,15 @@ def test_one_that_ends_at_its_start_shows_its_last_words(
     ]
 
 
+def test_one_whose_log_is_gone_says_how_it_ended(service_of: Callable[..., Service], tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "script.log"
+    service = service_of(f"import os; os.remove({str(log)!r}); raise SystemExit(3)")
+    with pytest.raises(
+        UnavailableError, match=r"ended with status 3; its log .* cannot be read: No such file"
+    ):
+        service.start()
+
+
 def test_one_that_ends_on_a_full_disk_says_so_in_a_line(
     service_of: Callable[..., Service], tmp_path: Path
 ) -> None:

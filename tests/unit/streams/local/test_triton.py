@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -47,6 +48,12 @@ def test_backends_are_laid_out_anew(tmp_path: Path) -> None:
     stale.touch()
     triton.assemble_backends(wheel, tmp_path / "backends")
     assert not stale.exists()
+
+
+def test_memory_of_another_user_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dehusk-triton-4194999-8000-c").touch()
+    monkeypatch.setattr(Path, "unlink", Mock(side_effect=PermissionError))
+    triton.sweep_shared_memory("dehusk-triton-1-", tmp_path)
 
 
 def test_memory_of_dead_servers_is_given_back(tmp_path: Path) -> None:

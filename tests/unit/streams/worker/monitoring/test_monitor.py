@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -104,6 +105,14 @@ def test_of_a_process_that_has_ended_nothing_is_known() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
     assert measure_footprint(child.pid) is None
+
+
+@pytest.mark.parametrize("error", [PermissionError, FileNotFoundError])
+def test_of_processes_that_cannot_be_read_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch, error: type[OSError]
+) -> None:
+    monkeypatch.setattr(Path, "read_text", Mock(side_effect=error))
+    assert measure_footprint() is None
 
 
 @pytest.fixture
