@@ -166,7 +166,7 @@ class Group:
         running = self._silent_for(-math.inf, GONE_SECONDS)
         if not running:
             return None
-        state = add_lost(sum_states(running, self.counts, self._clock()), self.silent)
+        state = add_lost(sum_states(running, self.counts, self._clock()), running, self.silent)
         return replace(state, outages=self.outages)
 
     @property

@@ -55,12 +55,16 @@ def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State
     )
 
 
-def add_lost(state: State, lost: Mapping[str, State]) -> State:
-    """Add lost workers to a state: their partitions are not read until Kafka reassigns them."""
+def add_lost(state: State, running: Mapping[str, State], lost: Mapping[str, State]) -> State:
+    """Add lost workers to the sum of the running ones: their partitions are not read until Kafka moves them.
+
+    Where a worker has more partitions than it tells, nobody knows which are read, nor the lag.
+    """
     if not lost:
         return state
-    read = {(each.topic, each.partition) for each in state.partitions}
-    left = [each for each in _lags(lost) if (each.topic, each.partition) not in read]
+    are_known = not any(each.more_partitions for each in (*running.values(), *lost.values()))
+    read = {(each.topic, each.partition) for each in _lags(running)}
+    left = [each for each in _lags(lost) if are_known and (each.topic, each.partition) not in read]
     unread = sum(each.lag for each in left)
     point = state.point
     ages = [
@@ -74,7 +78,9 @@ def add_lost(state: State, lost: Mapping[str, State]) -> State:
     return replace(
         state,
         point=replace(
-            point, lag=None if point.lag is None else point.lag + unread, lag_seconds=max(ages, default=None)
+            point,
+            lag=point.lag + unread if are_known and point.lag is not None else None,
+            lag_seconds=max(ages, default=None),
         ),
         hindrances=(silent, *state.hindrances),
         partitions=largest_lags([*state.partitions, *left]),

@@ -293,6 +293,24 @@ def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
     assert state.hindrances == ("nothing is heard of a: others read the partitions once Kafka moves them",)
 
 
+def test_partitions_of_a_lost_worker_are_not_counted_twice(topic: Topic, clock: Clock) -> None:
+    def lags(count: int) -> tuple[PartitionLag, ...]:
+        return tuple(PartitionLag("raw", partition, 5) for partition in range(count))
+
+    topic.state("a", replace(STATE, partitions=lags(90)))
+    topic.state("b", replace(STATE, partitions=lags(150)[90:]))
+    clock.now += 12
+    topic.state("b", replace(STATE, partitions=lags(90)[:70]))
+    topic.state("c", replace(STATE, partitions=lags(150)[70:]))
+    state = topic.group.state
+    assert state is not None
+    assert (state.point.lag, state.partition_count) == (2 * (STATE.point.lag or 0), 150)
+    topic.state("c", replace(STATE, partitions=lags(170)[70:], more_partitions=30))
+    state = topic.group.state
+    assert state is not None
+    assert (state.point.lag, state.partition_count) == (None, 200)
+
+
 def test_the_lag_of_a_group_is_unknown_while_that_of_one_worker_is(topic: Topic) -> None:
     topic.state("a")
     topic.state("b", replace(STATE, point=replace(STATE.point, lag=None), partitions=()))
