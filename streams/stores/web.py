@@ -23,9 +23,9 @@ _MOST_LISTED = 64 * MIB
 """Bytes of the largest list of a folder of HDFS: of some 200,000 files."""
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})$", re.ASCII)
 _SIZE = re.compile(r"\d{1,18}", re.ASCII)
-_PASSING = {408, 429, 500, 502, 503, 504}
+_LATER = {408, 429, 500, 502, 503, 504}
 """Status codes of requests that may be repeated."""
-_PASSING_IN_HADOOP = {"StandbyException", "RetriableException", "ObserverRetryOnActiveException"}
+_LATER_IN_HADOOP = {"StandbyException", "RetriableException", "ObserverRetryOnActiveException"}
 """Its exceptions during a failover, which it answers as it does all of input and output: by 403."""
 _MOST_OF_AN_ERROR = 64 * KIB
 
@@ -95,7 +95,7 @@ class WebServer:
                 with error:
                     if error.code == 416 and is_empty:
                         return Piece(b"", 0, "")
-                    if not self._is_passing(error):
+                    if not self._is_for_later(error):
                         raise _refusal(error.code, url) from error
                 failure: Exception = error
             except StoreError:
@@ -110,9 +110,9 @@ class WebServer:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _is_passing(self, error: HTTPError) -> bool:
+    def _is_for_later(self, error: HTTPError) -> bool:
         """Return True if the request that a server refused may be repeated."""
-        return error.code in _PASSING
+        return error.code in _LATER
 
 
 def _read_all(answer: Answer, expected: int) -> bytes:
@@ -242,14 +242,14 @@ class WebHdfs(WebServer):
             else:
                 yield key, status.length
 
-    def _is_passing(self, error: HTTPError) -> bool:
+    def _is_for_later(self, error: HTTPError) -> bool:
         if error.code != 403:
-            return super()._is_passing(error)
+            return super()._is_for_later(error)
         try:
             refusal = msgspec.json.decode(error.read(_MOST_OF_AN_ERROR), type=_Refusal)
         except (OSError, HTTPException, msgspec.DecodeError, UnicodeDecodeError):
             return False
-        return refusal.exception.name in _PASSING_IN_HADOOP
+        return refusal.exception.name in _LATER_IN_HADOOP
 
     def _status(self, key: str) -> "_Status":
         return self._answered(key, "GETFILESTATUS", _One).status
