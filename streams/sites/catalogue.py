@@ -68,11 +68,11 @@ class Summary:
 
     @property
     def last_counted(self) -> datetime | None:
-        """Time of its last counted page; None if it never expires."""
-        if self.seconds_left is None:
+        """Time of its last counted page; None if it never expires, or later than sites do by default."""
+        lifetime = timedelta(days=SiteBounds().days)
+        if self.seconds_left is None or self.seconds_left > lifetime.total_seconds():
             return None
-        ago = timedelta(days=SiteBounds().days, seconds=-self.seconds_left)
-        return (datetime.now(UTC) - ago).replace(microsecond=0)
+        return (datetime.now(UTC) + timedelta(seconds=self.seconds_left) - lifetime).replace(microsecond=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,11 @@ class Catalogue:
         return sum(await self._in_time(pipeline.execute()))
 
     async def forget_first_pages(self, sites: Iterable[str] | None = None) -> None:
-        """Remove what is kept of second cleanings of sites, by default of all, so that these start anew."""
-        prefixes = None if sites is None else {revisits.key_prefix(site).encode() for site in sites}
+        """Remove what is kept of second cleanings of sites, by default of all, so that these start anew.
+
+        A site is given by its name, or by the hash of it.
+        """
+        prefixes = None if sites is None else {prefix for site in sites for prefix in _revisit_prefixes(site)}
         with self._redis.errors(_TASK):
             async for key in self._redis.raw.scan_iter(match=f"{revisits.KEY_PREFIX}*", count=_SCANNED):
                 if prefixes is None or key[: key.rfind(b":") + 1] in prefixes:
@@ -335,6 +338,13 @@ def _summary(site: str, reply: Any) -> Summary | Unreadable | None:  # noqa: ANN
         return Summary(site, unpack_name(name), unpack_sizes(state), size, left)
     except CorruptError as error:
         return Unreadable(site, str(error))
+
+
+def _revisit_prefixes(site: str) -> set[bytes]:
+    prefixes = {revisits.key_prefix(site)}
+    if _HASH.fullmatch(site):
+        prefixes.add(revisits.hash_prefix(site))
+    return {prefix.encode() for prefix in prefixes}
 
 
 def _import_call(site: WholeSite, sizes: SiteSizes, *, replace: bool) -> Call:

@@ -6,12 +6,13 @@
 -- Answer   1, or 0 where more pages are counted
 
 local site, pages, lifetime = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+local fields = {unpack(ARGV, 3)}  -- before the first write, as too many are an error
 local state = pages and redis.call('HGET', site, 'state')
 if state and #state >= 4 and struct.unpack('>I4', state) > pages then
   return 0
 end
 redis.call('DEL', site)
-redis.call('HSET', site, unpack(ARGV, 3))
+redis.call('HSET', site, unpack(fields))
 if lifetime ~= '' then
   redis.call('PEXPIRE', site, lifetime)
 end

@@ -88,7 +88,12 @@ def url_key(url: str) -> bytes:
 
 def key_prefix(site: str) -> str:
     """Return the prefix of a site's keys, of which there is one for each group of workers."""
-    return f"{KEY_PREFIX}{{{url_key(site).hex()}}}:"
+    return hash_prefix(url_key(site).hex())
+
+
+def hash_prefix(of_site: str) -> str:
+    """Return the prefix of the keys of a site, given by the hash of its name in hexadecimal."""
+    return f"{KEY_PREFIX}{{{of_site}}}:"
 
 
 class FirstPages:

@@ -35,7 +35,7 @@ _NO_ENTRIES = bytes(2 * _GROUPS)
 _STATE_BYTES = 24
 FORMAT = "dehusk-sites"
 VERSION = LAYOUT
-_FIELD = re.compile(rb"[a-z]+[0-9]*")
+_FIELD = re.compile(rb"state|texts|structures|samples|name|pages(?:[0-9]|[1-5][0-9]|6[0-3])?")
 Fields = Mapping[bytes, bytes]
 """Hash of a site."""
 
@@ -178,7 +178,7 @@ def _samples(fields: Fields, texts: Mapping[int, bytes]) -> Iterator[StoredSampl
             yield StoredSample(
                 text.decode("utf-8", "replace"), _count_pages(texts, key), int(dropped), int(saved)
             )
-    except (TypeError, ValueError, AttributeError, IndexError):
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError):
         raise CorruptError("its samples are damaged") from None
 
 

@@ -299,16 +299,19 @@ async def test_sites_are_forgotten_once_that_is_confirmed(server: RedisSettings)
 
 async def test_a_site_that_is_forgotten_has_first_pages_anew(redis: RedisSettings) -> None:
     flush(redis)
-    await observe(redis, page("a.test", "/", 1), page("b.test", "/", 1))
+    sites = ["a.test", "b.test", "a.test/é"]
+    await observe(redis, *(page(site, "/", 1) for site in sites))
     store = RedisSiteStatistics(redis)
     first_pages = FirstPages(store, "group", 1)
-    visits = [Visit(site, "/", Origin("raw", 0, 0), 0, is_counted=False) for site in ("a.test", "b.test")]
+    visits = [Visit(site, "/", Origin("raw", 0, 0), 0, is_counted=False) for site in sites]
     await first_pages.schedule(await first_pages.remember(visits))
     assert await first_pages.remember(visits) == []
     succeed(redis, "forget", "http://WWW.A.test/", "--yes")
     assert await first_pages.remember(visits) == ["a.test"]
+    succeed(redis, "forget", site_key("a.test/é").split("{")[1].removesuffix("}"), "--yes")
+    assert await first_pages.remember(visits) == ["a.test", "a.test/é"]
     succeed(redis, "forget", "--all", "--yes")
-    assert await first_pages.remember(visits) == ["a.test", "b.test"]
+    assert await first_pages.remember(visits) == sites
     await store.close()
 
 

@@ -1,5 +1,6 @@
 """Statistics of a site as Redis keeps them, sound and damaged."""
 
+import math
 from base64 import b64encode
 
 import msgpack
@@ -101,6 +102,8 @@ def test_a_site_without_names_and_samples_is_read() -> None:
         {b"samples": packed([[KEY, 1, 1, 1, 1]])},
         {b"samples": packed([[KEY, b"a", 1, b"many", 1]])},
         {b"samples": packed([[[], b"a", 1, 1, 1]])},
+        {b"samples": packed([[{1: 2}, b"a", 1, 1, 1]])},
+        {b"samples": packed([[KEY, b"a", 1, math.inf, 1]])},
     ],
 )
 def test_what_is_damaged_is_said(damaged: dict[bytes, bytes | None]) -> None:
@@ -147,6 +150,8 @@ def test_a_line_is_a_site() -> None:
         {"fields": {"state": "?"}},
         {"fields": {"state": 1}},
         {"fields": {"state": STATE, "no field": STATE}},
+        {"fields": {"state": STATE, "other": ""}},
+        {"fields": {"state": STATE, "pages64": ""}},
         {"fields": {"state": STATE, "pages": STATE}},
     ],
 )
