@@ -47,9 +47,14 @@ async def add_version(
         return await _add_model(candidate, directory, version, verify)
     with staging(directory) as place:
         await _copy(candidate, place / "version", directory / CONFIG_FILE, verify)
-        if hold or verify is None:
-            _hold(repository, model)
-        publish(place / "version", directory / version)
+        before = read_text(directory / CONFIG_FILE)
+        held = _hold(repository, model) if hold or verify is None else None
+        try:
+            publish(place / "version", directory / version)
+        except ConfigurationError:
+            if held is not None and read_text(directory / CONFIG_FILE) == held:
+                write_config(directory, before)
+            raise
     return directory / version
 
 
@@ -121,11 +126,15 @@ async def _copy(candidate: Candidate, version: Path, config: Path, verify: Verif
         await verify(copied)
 
 
-def _hold(repository: Path, model: str) -> None:
+def _hold(repository: Path, model: str) -> str | None:
+    """Name the versions served now in the configuration; return its new text, None if it is as it was."""
     config = repository / model / CONFIG_FILE
     text, by_policy = config.read_text(encoding="utf-8"), served(repository, model)
-    if by_policy and not names_versions(text):
-        write_config(config.parent, with_versions(text, by_policy))
+    if not by_policy or names_versions(text):
+        return None
+    held = with_versions(text, by_policy)
+    write_config(config.parent, held)
+    return held
 
 
 def _renamed(config: str, model: str) -> str:

@@ -76,7 +76,7 @@ def warmup_files(config: Any, directory: Path) -> dict[str, bytes]:  # noqa: ANN
     inputs = (each for warmup in config.model_warmup for each in warmup.inputs.values())
     names = sorted({each.input_data_file for each in inputs if each.input_data_file})
     for name in names:
-        if name != Path(name).name:
+        if name != Path(name).name or "\0" in name:
             raise _wrong_config(f"a `model_warmup` with the file {name!r}, which has to be a plain name")
     return {name: read_plain(directory / WARMUP / name, MAX_TEXT_BYTES) for name in names}
 

@@ -49,9 +49,10 @@ def read_header(content: bytes) -> OnnxHeader:
         FaultError: it is no ONNX file.
     """
     try:
-        fields = list(_fields(memoryview(content)))
+        fields = list(_fields_of(memoryview(content), _PROPERTIES, _GRAPH))
         pairs = [_strings(value) for number, value in fields if number == _PROPERTIES]
-        graph = [inner for number, value in fields if number == _GRAPH for inner in _fields(_view(value))]
+        graphs = [_view(value) for number, value in fields if number == _GRAPH]
+        graph = [field for each in graphs for field in _fields_of(each, _INPUT, _OUTPUT)]
         header = OnnxHeader(
             {pair.get(1, ""): pair.get(2, "") for pair in pairs},
             tuple(_tensor(value) for number, value in graph if number == _INPUT),
@@ -137,6 +138,11 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         if offset > len(message):
             raise ValueError("it ends within a field")
         yield key >> 3, value
+
+
+def _fields_of(message: memoryview, *numbers: int) -> Iterator[tuple[int, int | memoryview]]:
+    """Yield the fields of some numbers."""
+    return (field for field in _fields(message) if field[0] in numbers)
 
 
 def _varint(message: memoryview, offset: int) -> tuple[int, int]:

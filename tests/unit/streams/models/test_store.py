@@ -58,6 +58,19 @@ async def fails(copied: Candidate) -> None:
     raise FaultError(Fault.NOT_FINITE, "an answer is NaN")
 
 
+async def test_a_number_that_another_one_takes_meanwhile_leaves_the_policy_as_it_was(
+    repository: Path, candidate: Candidate
+) -> None:
+    before = (repository / "model" / "config.pbtxt").read_text()
+
+    async def slowly(_: Candidate) -> None:
+        (repository / "model" / "10").mkdir()
+
+    with pytest.raises(ConfigurationError, match="exists"):
+        await add_version(candidate, repository, "model", "10", slowly, hold=True)
+    assert (repository / "model" / "config.pbtxt").read_text() == before
+
+
 async def test_a_version_is_added_whole(repository: Path, candidate: Candidate) -> None:
     assert next_version("model", repository) == "10"
     added = await add_version(candidate, repository, "model", "10", passes, hold=False)

@@ -1,6 +1,7 @@
 """Versions that are not to be served, each with its reason; on ONNX Runtime in a process of its own."""
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, MODEL_FILE
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_PAGE_KIND
 from dehusk.streams.models.candidate import find_candidate
 from dehusk.streams.models.names import Fault, FaultError
+from dehusk.streams.models.onnx_header import read_header
 from dehusk.streams.models.verification import check_in_process
 from tests.unit.streams.models import graphs
 
@@ -208,6 +210,7 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
         ),
         ('name: "new"', 'runtime: "other.so"', "`runtime`"),
         ('name: "new"', WARMUP.replace("ids", "../ids"), "the file '../ids'"),
+        ('name: "new"', WARMUP.replace("ids", "i\\000ds"), "the file 'i\\x00ds'"),
     ],
 )
 async def test_a_configuration_that_does_not_fit(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -219,6 +222,16 @@ async def test_a_configuration_that_does_not_fit(tmp_path: Path, old: str, new: 
     found = await fault(place)
     assert found.fault is Fault.WRONG_CONFIG
     assert says in found.message
+
+
+def test_a_file_of_many_fields_takes_little_memory() -> None:
+    content = b"\x08\x01" * 100_000
+    tracemalloc.start()
+    with pytest.raises(FaultError, match="no graph"):
+        read_header(content)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < len(content)
 
 
 async def test_a_warm_up_that_names_a_missing_file_is_not_to_be_served(tmp_path: Path) -> None:
