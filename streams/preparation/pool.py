@@ -139,7 +139,7 @@ class PreparationPool:
         """Kill the processes; their tasks get no answer."""
         self._closed = True
         for process in self._processes:
-            process.kill()
+            process.close()
         self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
             process.end()

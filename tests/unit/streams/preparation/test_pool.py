@@ -274,6 +274,15 @@ async def test_batches_run_in_parallel(hasty_pool: PreparationPool) -> None:
     assert told([await hanging]) == [BrokenReason.TIME_BUDGET_EXCEEDED.value]
 
 
+async def test_a_closed_pool_starts_no_process() -> None:
+    pool = PreparationPool(hostile, 2, PageLimits(seconds=5))
+    waiting = [asyncio.create_task(pool.prepare_alone(*messages("hang"))) for _ in range(2)]
+    while not pool._large.locked():  # noqa: ASYNC110 a lock of threads tells nobody
+        await asyncio.sleep(0.01)
+    pool.close()
+    assert all(isinstance(each, Exception) for each in await asyncio.gather(*waiting, return_exceptions=True))
+
+
 async def test_a_process_that_cannot_start_is_no_message_s_fault() -> None:
     pool = PreparationPool(refused, 1, PageLimits())
     with pytest.raises(ConfigurationError, match="no such source"):
