@@ -167,8 +167,9 @@ class OfflineRun:
             if files is not None:
                 pages.after, pages.places = files.place, files.places
                 self.damaged_before = files.damaged
-            results_of = clean_pages(iter(pages), pool, labelers, store=store, note=note)
-            async with aclosing(results_of) as results:
+            cleaned = clean_pages(iter(pages), pool, labelers, store=store, note=note)
+            in_time = cleaned if files is None else files.folder.in_time(cleaned)
+            async with aclosing(cleaned), aclosing(in_time) as results:
                 async for page, result in results:
                     if write(page, result):
                         self.written += 1

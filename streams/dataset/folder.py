@@ -6,15 +6,16 @@ options that they were made with. So the newest file says where to go on, nothin
 whatever a killed run has left behind it is written again.
 """
 
+import asyncio
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, cast
 
 import orjson
 
@@ -30,6 +31,8 @@ _UNFINISHED = ".unfinished"
 _ANOTHER = "name an empty folder"
 _PART = re.compile(r"part-(\d{5,})(\..+)")
 
+_END = object()
+_Coming = TypeVar("_Coming")
 Position = Mapping[str, Any]
 """Position in an input, as JSON has it."""
 Options = Mapping[str, str]
@@ -143,6 +146,20 @@ class DocumentFolder:
         if self._part is None:
             return None
         return max(0.0, self._begun + self._settings.max_seconds - time.monotonic())
+
+    async def in_time(self, coming: AsyncGenerator[_Coming, None]) -> AsyncGenerator[_Coming, None]:
+        """Yield what comes, and complete the open file in time while nothing does."""
+        while True:
+            following = asyncio.ensure_future(anext(coming, _END))
+            try:
+                while not (await asyncio.wait({following}, timeout=self.seconds_left))[0]:
+                    self.end_file()
+            finally:
+                following.cancel()  # which does nothing once it has come
+                await asyncio.wait({following})
+            if (come := following.result()) is _END:
+                return
+            yield cast("_Coming", come)
 
     def write(self, row: Row, move: Callable[[], None]) -> None:
         """Add a row, and `move` the position behind it; complete the file if it is large or old enough.

@@ -82,7 +82,7 @@ def _escaped(url: str) -> str:
 
 
 def _warc_date(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def read_note(path: Path) -> bytes:

@@ -4,7 +4,6 @@ Each file says up to which offset of each partition it and those before it hold 
 on there. Nothing is committed in Kafka, where it could disagree.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -87,18 +86,8 @@ class TopicFiles:
         return {partition: max(known.get(partition, begin), begin) for partition, (begin, _) in held.items()}
 
     async def _take(self, messages: AsyncGenerator[Timed, None], offsets: dict[int, int]) -> None:
-        """Write messages, and complete the open file in time while none comes."""
-        async with aclosing(messages):
-            while True:
-                coming = asyncio.ensure_future(anext(messages, None))
-                try:
-                    while not (await asyncio.wait({coming}, timeout=self.folder.seconds_left))[0]:
-                        self.folder.end_file()
-                finally:
-                    coming.cancel()  # which does nothing once it has come
-                    await asyncio.wait({coming})
-                if (timed := coming.result()) is None:
-                    return
+        async with aclosing(messages), aclosing(self.folder.in_time(messages)) as in_time:
+            async for timed in in_time:
                 self._write(timed[0], offsets)
 
     def _write(self, message: Message, offsets: dict[int, int]) -> None:

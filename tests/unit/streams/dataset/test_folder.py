@@ -1,11 +1,12 @@
 """Folders of documents: names, notes, locks, and what they say of files that they cannot go on with."""
 
+import asyncio
 import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,24 @@ def test_a_file_is_completed_once_it_is_old(tmp_path: Path) -> None:
     with opened(replace(settings, max_seconds=100.0, resume=True)) as folder:
         folder.write(row(2))
         assert 0 < (folder.seconds_left or 0) <= 100
+
+
+async def test_a_file_is_completed_in_time_while_nothing_comes(tmp_path: Path) -> None:
+    settings = FolderSettings(tmp_path, "jsonl.zst", max_seconds=0.01)
+    written = asyncio.Event()
+
+    async def coming() -> AsyncGenerator[int, None]:
+        yield 0
+        while not (tmp_path / "part-00000.jsonl.zst").exists():  # noqa: ASYNC110 a file tells nobody
+            await asyncio.sleep(0.01)
+        yield 1
+        written.set()
+
+    with opened(settings) as folder:
+        async for number in folder.in_time(coming()):
+            folder.write(row(number))
+    assert written.is_set()
+    assert [rows for _, _, rows, _ in notes(settings)] == [1, 1]
 
 
 @FORMATS
