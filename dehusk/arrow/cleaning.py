@@ -65,10 +65,12 @@ def clean(
         **options: as those of an `Extractor`.
 
     Raises:
-        ConfigurationError: an option has no such value, there is no such column, a kept column has the name
-            of one of documents, the times or the statistics of a site are something else, or the processes
-            cannot be started.
+        ConfigurationError: an option has no such value, the batch is of another type, there is no such
+            column, a kept column has the name of one of documents, the times or the statistics of a site are
+            something else, or the processes cannot be started.
     """
+    if not isinstance(batch, pa.RecordBatch | pa.Table):
+        raise ConfigurationError(f"the batch is {type(batch).__name__}, neither a RecordBatch nor a Table")
     crawled = {"content_type": content_type, "fetched_at": fetched_at, "language": language, "error": error}
     inputs = {"html": html, "url": url, "id": id, **crawled}
     read = indexes_of(batch, inputs)

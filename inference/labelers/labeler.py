@@ -64,6 +64,7 @@ def encodings_read(labeler: Labeler) -> frozenset[Encoding]:
     return labeler.encodings if isinstance(labeler, EncodingLabeler) else frozenset()
 
 
+@runtime_checkable
 class LocalLabeler(Labeler, Protocol):
     """A labeler without a server, which also answers in the calling thread."""
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import click
 
-from dehusk.inference.labelers.labeler import Labeler
+from dehusk.inference.labelers.labeler import Labeler, LocalLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.options import NO_RENDERING, DocumentOptions
 from dehusk.schemas.pages import Prediction
@@ -122,7 +122,12 @@ class OfflineRun:
 
     @asynccontextmanager
     async def _labelers(self) -> AsyncIterator[Sequence[Labeler]]:
-        labelers = [self.open_one() for _ in range(self.settings.processes)]
+        first = self.open_one()
+        others = range(self.settings.processes - 1)
+        labelers = [
+            first,
+            *(first.twin() if isinstance(first, LocalLabeler) else self.open_one() for _ in others),
+        ]
         try:
             yield labelers
         finally:

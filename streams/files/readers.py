@@ -30,7 +30,7 @@ from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
-from dehusk.streams.settings import KIB
+from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import DAMAGE
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
 from dehusk.streams.sources.sniffing import BLANK, SNIFFED, WHOLE_PAGE
@@ -39,6 +39,8 @@ from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
 
 _ZIP = b"PK\x03\x04"
+_JSON = "application/json"
+_OF_JSON = "pages in JSON are objects with `html`, each on a line of its own, as `jq -c` writes them"
 _STANDARD_OUTPUT = 1
 """Descriptor of standard output."""
 _HTML_BEGINS = (b"<", codecs.BOM_UTF16_LE + b"<\0", codecs.BOM_UTF16_BE + b"\0<")
@@ -297,7 +299,7 @@ class _PageReader(_LineReader[Outcome]):
 
     def _read_html(self, stream: BinaryIO, name: str, url: str, first: bytes = b"") -> Outcome:
         """Read the page in a stream, of which the first line may have been read."""
-        body = first + stream.read(max(self._max_bytes + 1 - len(first), 0))
+        body = first + _read(stream, self._max_bytes + 1 - len(first))
         media_type, _ = _types.guess_type(name)
         says_page = WHOLE_PAGE.match(body[:SNIFFED].lstrip(BLANK))
         if says_page and media_type and not _OF_MARKUP.search(media_type):
@@ -307,7 +309,18 @@ class _PageReader(_LineReader[Outcome]):
             return replace(outcome, detail=f"{_size(stream)}{describe_excess(self._max_bytes)}")
         if isinstance(outcome, Skipped) and body.startswith(_ZIP):
             return replace(outcome, detail=f"{outcome.detail}; if it is a WACZ, give it a name with {WACZ}")
+        if isinstance(outcome, Skipped) and media_type == _JSON:
+            return replace(outcome, detail=f"{outcome.detail}; {_OF_JSON}")
         return outcome
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    """Return the next bytes of a stream, in memory for no more than there are."""
+    pieces = []
+    while size > 0 and (piece := stream.read(min(size, MIB))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def _is_output(file: Path) -> bool:

@@ -118,7 +118,7 @@ def _write_markdown(document: CleanedDocument) -> bytes:
     if document.markdown is None:
         raise ValueError("the document came without its Markdown")
     known = {"title": document.title, "url": document.url, "language": document.language}
-    return front_matter({**known, "revision": document.revision}) + _encoded(f"\n{document.markdown}\n")
+    return front_matter({**known, "revision": document.revision}) + _encoded(f"\n{document.markdown}\n\n")
 
 
 def front_matter(fields: Mapping[str, object]) -> bytes:

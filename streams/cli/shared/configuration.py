@@ -26,6 +26,9 @@ PREFIX = "DEHUSK"
 DIFFERENT = frozenset({"all", "format", "hold", "limit", "topic", "version"})
 """Options with another meaning in each command, so that no value can hold for all commands."""
 _CONFIG = "config"
+_MOST_HINTS = 3
+_SIMILAR = 0.7
+"""Share of a name that one which is suggested has in common with it."""
 _KINDS = {bool: "boolean", int: "whole number", float: "number", str: "string"}
 """Types of TOML in words."""
 _log = logging.getLogger(__name__)
@@ -109,8 +112,11 @@ def _warn(text: str) -> None:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown name, which suggests a known one."""
-    return "".join(f"; did you mean {near}?" for near in get_close_matches(name, known, 1))
+    """Return the end of a sentence about an unknown name, which suggests known ones."""
+    known = sorted(set(known))
+    of_commands = [each for each in known if each.endswith(name.removeprefix("DEHUSK"))]
+    near = of_commands[:_MOST_HINTS] or get_close_matches(name, known, 1, _SIMILAR)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def config_option(read: Read | None = None) -> click.Option:

@@ -351,5 +351,7 @@ def test_statistics_that_are_none_are_refused() -> None:
         page = pa.RecordBatch.from_pydict({"site": ["x.test"], "observation": pa.array([wrong], pa.binary())})
         with pytest.raises(dehusk.ConfigurationError, match="observation"):
             dehusk.arrow.site_statistics(page)
+    with pytest.raises(dehusk.ConfigurationError, match="the batch is dict, neither a RecordBatch"):
+        dehusk.arrow.clean({"html": []}, html="html", url="url")  # type: ignore[type-var]
     with pytest.raises(dehusk.ConfigurationError, match="'site' already"):
         dehusk.arrow.with_site(observed, url="site")

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
 
+from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
@@ -223,6 +225,15 @@ def test_the_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
     assert output.count(b"\n") == 1
     assert b"1 page, " in shown
     assert b"100%, ETA" in shown
+
+
+def test_a_model_is_loaded_once_however_many_processes_there_are(
+    crawl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = Mock(side_effect=OnnxLabeler)
+    monkeypatch.setattr("dehusk.inference.labelers.onnx.OnnxLabeler", load)
+    assert clean(crawl, "--labeler", "onnx", "--processes", "3").exit_code == 0
+    assert load.call_count == 1
 
 
 def test_each_of_two_passes_shows_its_progress(tmp_path: Path) -> None:

@@ -549,6 +549,19 @@ def test_a_name_within_a_name_does_not_make_an_archive(tmp_path):
     assert read(tmp_path)[0].html == HTML.encode()
 
 
+@pytest.mark.parametrize("content", ['[{"html": "<p>a"}]', '{\n "html": "<p>a"\n}', '{"body": "<p>a"}\n'])
+def test_pages_in_another_json_are_told_how_lines_are_written(tmp_path, content):
+    (tmp_path / "items.json").write_text(content)
+    (skipped,) = read(tmp_path)
+    assert skipped.detail.startswith("content type application/json; pages in JSON are objects with `html`")
+
+
+def test_the_largest_page_takes_no_memory_that_none_needs(tmp_path):
+    (tmp_path / "a.html").write_text(HTML)
+    (page,) = read_pages([tmp_path], 2**50)
+    assert page.html == HTML.encode()
+
+
 def test_a_compressed_page_is_read(tmp_path):
     (tmp_path / "a.html.gz").write_bytes(gzip.compress(HTML.encode()))
     (tmp_path / "b.html.xz").write_bytes(lzma.compress(HTML.encode()))

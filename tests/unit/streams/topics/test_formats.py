@@ -139,7 +139,7 @@ def test_a_format_asks_for_what_it_writes():
 def test_markdown_stands_below_what_is_known_of_the_document():
     assert FORMATS["markdown"].write(DOCUMENT).decode() == (
         '---\ntitle: "Fish & <chips>"\nurl: "https://example.org/a?b=1&c=2"\nlanguage: "en"\nrevision: 1\n'
-        "---\n\n# Fish\n\nare nice\n"
+        "---\n\n# Fish\n\nare nice\n\n"
     )
 
 

@@ -256,6 +256,11 @@ def test_a_mistyped_variable_is_named_with_the_nearest_one(warnings: Callable[..
     ]
 
 
+def test_a_variable_without_its_command_is_named_with_it(warnings: Callable[..., list[str]]) -> None:
+    (said,) = warnings(DEHUSK_FORMAT="markdown")
+    assert "did you mean DEHUSK_CLEAN_FORMAT" in said
+
+
 def test_the_variables_of_any_command_are_no_mistake(warnings: Callable[..., list[str]]) -> None:
     assert warnings(DEHUSK_BROKERS="k:1", DEHUSK_READ_TOPIC="t", DEHUSK_CONFIG="c") == []
 
