@@ -3,6 +3,8 @@
 import re
 from urllib.parse import quote, urljoin, urlsplit
 
+from dehusk.inference.metadata.values import with_slashes
+
 _SCHEMES = frozenset({"mailto", "tel"})
 _WITH_HOST = frozenset({"http", "https", "ftp"})
 _IMAGE_SCHEMES = frozenset({"http", "https", ""})
@@ -43,7 +45,7 @@ class Addresses:
     def _safe(self, address: str) -> str | None:
         if _PLAIN.fullmatch(address) and (self._origin or address[0] != "/"):
             return self._origin + address if address[0] == "/" else address
-        bare = _bare(address)
+        bare = with_slashes(_bare(address))
         joined = _joined(self._base, bare)
         if not joined:
             return None

@@ -136,10 +136,22 @@ def join(lines: list[Line], parting: str = " ") -> Line:
         return lines[0]
     joined, begin = Line(parting.join([line.text for line in lines])), 0
     for line in lines:
-        joined.spans += _shifted(line.spans, begin)
-        joined.images += [replace(each, character=each.character + begin) for each in line.images]
+        _add_marks(joined, line, begin)
         begin += len(line.text) + len(parting)
     return joined
+
+
+def append(line: Line, other: Line, parting: str) -> None:
+    """Add another line to the end of one."""
+    begin = len(line.text) + len(parting)
+    line.text += parting + other.text
+    _add_marks(line, other, begin)
+
+
+def _add_marks(line: Line, other: Line, begin: int) -> None:
+    """Add the marks and images of another line, whose text begins at a character of this one."""
+    line.spans += _shifted(other.spans, begin)
+    line.images += [replace(each, character=each.character + begin) for each in other.images]
 
 
 def _shifted(spans: list[Span], by: int) -> list[Span]:

@@ -18,6 +18,7 @@ from dehusk.inference.document.blocks import (
     Rule,
     Span,
     Table,
+    append,
     join,
 )
 from dehusk.inference.document.content_tree import Leaf, Node, read_content_tree
@@ -173,7 +174,10 @@ def _add_line(paragraph: Paragraph, last: Leaf, leaf: Leaf) -> None:
     """Add a line to a paragraph, or continue its last one after hidden text that is left out."""
     if leaf.boundary and not leaf.boundary & ~_WITHIN_LINE and last.hidden == leaf.hidden:
         parting = " " if leaf.boundary & Boundary.SPACE else ""
-        paragraph.lines[-1] = join([paragraph.lines[-1], leaf.line], parting)
+        line = paragraph.lines[-1]
+        if line is last.line:
+            line = paragraph.lines[-1] = Line(line.text, [*line.spans], [*line.images])
+        append(line, leaf.line, parting)
     else:
         paragraph.lines.append(leaf.line)
 

@@ -11,6 +11,8 @@ _MAX_NAME = 200
 _MAX_ADDRESS = 2_048
 _NOT_LICENSES = ("all rights reserved",)
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_OTHER_SCHEME = re.compile(r"(?!https?:|ftp:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BEHIND_PATH = re.compile("[?#]")
 _ABSOLUTE = re.compile(r"https?://[^/?#\s\[]", re.IGNORECASE)
 _LONG_NUMBER = re.compile(r"&#[0-9]{40,};?")
 """Reference to a character that there is none of, by a number that Python does not read."""
@@ -45,9 +47,18 @@ def web_address(text: str, base: str) -> str | None:
     text = text.strip()
     if not text or len(text) > _MAX_ADDRESS or _UNSAFE.search(text):
         return None
+    text = with_slashes(text)
     address = text if _ABSOLUTE.match(text) else join_address(base, text)
     address = address.replace(" ", "%20")
     return address if _ABSOLUTE.match(address) and len(address) <= _MAX_ADDRESS else None
+
+
+def with_slashes(address: str) -> str:
+    """Return an address with the slashes that browsers read for backslashes (URL Standard, section 4.4)."""
+    if "\\" not in address or _OTHER_SCHEME.match(address):
+        return address
+    end = found.start() if (found := _BEHIND_PATH.search(address)) else len(address)
+    return address[:end].replace("\\", "/") + address[end:]
 
 
 def join_address(base: str, address: str) -> str:

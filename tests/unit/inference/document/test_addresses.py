@@ -20,6 +20,10 @@ from dehusk.inference.document.addresses import Addresses
         ("", "", "?u=http://x", "?u=http://x"),
         ("", "", "http://x.test/", "http://x.test/"),
         ("page-1", "", "d", "d"),
+        ("https://a.test/b/c", "", "d\\e?f\\g", "https://a.test/b/d/e?f%5Cg"),
+        ("https://a.test/b/c", "", "https:\\\\x.test\\d", "https://x.test/d"),
+        ("https://a.test/b/c", "", "mailto:a\\b@x.test", "mailto:a%5Cb@x.test"),
+        ("", "", "\\\\x.test\\d", None),
         ("https://a.test/", "http://[", "d", "https://a.test/d"),
     ],
 )

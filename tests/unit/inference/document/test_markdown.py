@@ -473,6 +473,7 @@ def test_formulas_are_tex(html: str, text: str) -> None:
         *("# a", "- a", "+ a", "* a", "1. a", "2) a", "> a", "---", "===", "```", "~~~ a", "    a", "|a|b|"),
         *("*a*", "__a__", "snake_case_name", "a * b", "`a`", "[a](b)", "[a]: b", "[a][b]", "![a](b)", "<b>"),
         *("&amp;amp;", "&amp;lt;", "C:\\dir\\*", "a\\", "~~a~~", "$$a$$", "<!-- a -->", "https://a.test/_b_"),
+        *("<1@a.test>", "<-a@b.test>", "a <b@c.test>"),
         *(
             "a # #",
             "[ ] a",
@@ -689,6 +690,12 @@ def test_rendered_markdown_gives_the_text_of_the_blocks_again(html: str, seed: i
     assume("<math" not in html or not any(re.search(r"[\\0-9]$", text) for text in page.texts))
     content = np.random.default_rng(seed).random(len(page)) < 0.8
     assert not disagreeing(page, content)
+
+
+def test_a_line_that_hidden_text_interrupts_goes_on() -> None:
+    count = 8_000
+    page = segmented("<p>" + "a <b>b</b> <i hidden>c</i> " * count)
+    assert markdown(outline(page, ~np.array(page.hidden), URL)).split() == ["a", "**b**"] * count
 
 
 @pytest.mark.parametrize(
