@@ -26,7 +26,7 @@ _MAX_REDIRECTIONS = 3
 _AT_ONCE = 6
 _CHUNK_BYTES = 64 * KIB
 _MAX_SHOWN = 300
-_NAT64 = IPv6Network("64:ff9b::/96")
+_TRANSLATED = tuple(map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")))
 Address = IPv4Address | IPv6Address
 IsAllowed = Callable[[Address], bool]
 
@@ -51,8 +51,8 @@ class _RefusedError(Exception):
 def is_public(address: Address) -> bool:
     """Return True for an address of the public internet, and not for one that holds another address."""
     if isinstance(address, IPv6Address):
-        holds_another = address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64
-        if holds_another:
+        holds_another = address.ipv4_mapped or address.sixtofour or address.teredo
+        if holds_another or address.is_site_local or any(address in network for network in _TRANSLATED):
             return False
     return address.is_global and not address.is_multicast
 

@@ -82,7 +82,8 @@ async def test_this_machine_is_not_asked_by_any_name(server: str, name: str) -> 
     "address",
     """
     0.0.0.0 10.0.0.1 100.64.0.1 127.0.0.1 169.254.169.254 172.16.0.1 192.168.1.1 224.0.0.1 255.255.255.255
-    :: ::1 fe80::1 fc00::1 ff02::1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 64:ff9b::10.0.0.1 2002:a00:1:: 2001:0:1::1
+    :: ::1 fe80::1 fc00::1 ff02::1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 64:ff9b::10.0.0.1 64:ff9b:1::7f00:1
+    ::7f00:1 ::ffff:0:127.0.0.1 fec0::1 2002:a00:1:: 2001:0:1::1
     """.split(),  # noqa: SIM905
 )
 def test_addresses_that_are_not_of_the_internet_are_refused(address: str) -> None:
