@@ -93,8 +93,9 @@ def is_of_type(item: Item, names: Iterable[str]) -> bool:
 
 
 def by_id(items: Iterable[Item]) -> dict[str, Item]:
-    """Return the objects that others can refer to."""
-    return {item["@id"]: item for item in reversed([*items]) if isinstance(item.get("@id"), str)}
+    """Return the objects that others can refer to; those that have only an id are references themselves."""
+    named = [item for item in items if isinstance(item.get("@id"), str) and len(item) > 1]
+    return {item["@id"]: item for item in reversed(named)}
 
 
 def values(value: object) -> list[Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.authors import author_name, authors_in, declared_name
 from dehusk.inference.metadata.dated_blocks import Blocks
-from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, strings, type_name
+from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, strings, type_name, values
 from dehusk.inference.metadata.page_dates import read_dates
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import (
@@ -131,8 +131,8 @@ def _image(page: Sources) -> str | None:
     images = (
         address
         for each in page.main_values("image") or page.main_values("thumbnailUrl")
-        for item in ((each, _referred(each, page.by_id)) if isinstance(each, dict) else ({"url": each},))
-        for address in (item.get("url"), item.get("contentUrl"))
+        for item in _objects(each, page.by_id)
+        for address in (*values(item.get("url")), *values(item.get("contentUrl")))
     )
     return _first(
         lambda text: web_address(text, page.base),
@@ -141,6 +141,13 @@ def _image(page: Sources) -> str | None:
         page.microdata.get("image", ()),
         links,
     )
+
+
+def _objects(value: object, known: dict[str, Item]) -> tuple[Item, ...]:
+    """Return the objects that a value is or refers to; for an address, one with it."""
+    if isinstance(value, dict):
+        return value, _referred(value, known)
+    return (known[value] if isinstance(value, str) and value in known else {"url": value},)
 
 
 def _tags(page: Sources) -> tuple[str, ...]:
@@ -168,7 +175,7 @@ def _license(page: Sources) -> str | None:
     """Return the address of the licence, else its name."""
     links = (href for rel, href, _, _ in page.links if "license" in rel.split())
     objects = [
-        each.get("url") or each.get("@id") if isinstance(each, dict) else each
+        each.get("url") or each.get("@id") or each.get("name") if isinstance(each, dict) else each
         for each in page.main_values("license")
     ]
     names = [*objects, *page.microdata.get("license", ()), *page.meta(sources.LICENSES)]

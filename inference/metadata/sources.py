@@ -116,17 +116,21 @@ def gather(properties: Properties, json_ld: Iterable[str], url: str) -> Sources:
     )
 
 
-def _microdata(items: list[tuple[str, str, str, int]]) -> dict[str, list[str]]:
-    """Return the microdata that describe the page; none if they are of several articles."""
-    of_content = [
-        (names, value, number)
-        for names, value, of_type, number in items
-        if not of_type or is_content(of_type)
+def _microdata(items: list[tuple[str, str, str, int, str]]) -> dict[str, list[str]]:
+    """Return the microdata that describe the page; none if they are of several articles.
+
+    Where there is an article, properties of no type, such as those of a menu, are not its own.
+    """
+    own = [
+        (names, value, of_type, number)
+        for names, value, of_type, number, within in items
+        if (not of_type or is_content(of_type)) and not is_content(within)
     ]
-    if len({number for _, _, number in of_content}) > 1:
+    of_content = [each for each in own if each[2]] or own
+    if len({number for *_, number in of_content}) > 1:
         return {}
     properties: dict[str, list[str]] = {}
-    for names, value, _ in of_content:
+    for names, value, *_ in of_content:
         for name in names.lower().split():
             properties.setdefault(name, []).append(value)
     return properties

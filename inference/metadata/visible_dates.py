@@ -44,7 +44,9 @@ _META = frozenset(
     )
 )
 """Parts of the classes of elements that hold dates, as `Structure.tokens` has them."""
-_META_LEVELS = 2
+_COMMENT = frozenset((crc32(b"c:comment"),))
+"""The part that the classes of a comment and its parts have."""
+_META_LEVELS, _COMMENT_LEVELS = 2, 4
 """Elements around a block whose classes are looked at."""
 
 WEIGHTS = {
@@ -142,12 +144,14 @@ def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate
     found: list[Candidate] = []
     has_first = False
     for each in dated:
+        if _is_within(_COMMENT, _COMMENT_LEVELS, blocks.structure, ends, each.at):
+            continue
         features = [
             *_place(each, head),
             *_surroundings(blocks, each),
             *_repetition(blocks, each.at, dated, head),
         ]
-        if _is_meta(blocks.structure, ends, each.at):
+        if _is_within(_META, _META_LEVELS, blocks.structure, ends, each.at):
             features.append("class meta")
         for mention, label, own in _labeled(blocks, each):
             if label is DateLabel.OTHER:
@@ -261,14 +265,20 @@ def _label_above(blocks: Blocks, at: int) -> DateLabel:
     return DateLabel.NONE if label is DateLabel.OTHER and not tells_other else label
 
 
-def _is_meta(structure: Mapping[str, Any], ends: Any, at: int) -> bool:  # noqa: ANN401 an array
-    """Return True for a block in an element whose class is one of dates; its tokens end at its `ends`."""
+def _is_within(
+    tokens: frozenset[int],
+    levels: int,
+    structure: Mapping[str, Any],
+    ends: Any,  # noqa: ANN401 an array
+    at: int,
+) -> bool:
+    """Return True for a block in an element that has one of some tokens; an element's end at its `ends`."""
     element = int(structure["elements"][at])
-    for _ in range(_META_LEVELS):
+    for _ in range(levels):
         if element < 0:
             return False
         end = int(ends[element])
-        if not _META.isdisjoint(
+        if not tokens.isdisjoint(
             structure["tokens"][end - int(structure["token_counts"][element]) : end].tolist()
         ):
             return True

@@ -82,13 +82,26 @@ cdef bint _is_marked(Element *element) noexcept:
 
 
 cdef bint speaks_of_author(Element *element) noexcept:
-    """Return True for classes with `byline` or `author` in them, by the search of Boyer, Moore and Horspool."""
+    """Return True for classes with `byline` or `author` in them, and not `comment`.
+
+    They are found by the search of Boyer, Moore and Horspool.
+    """
     cdef String classes = lexbor.value_of(element.classes)
     cdef size_t end = LENGTH
     cdef const unsigned char *at
     while end <= classes.length:
         at = classes.data + end - LENGTH
         if not memcmp(at, _BYLINE, LENGTH) or not memcmp(at, _AUTHOR, LENGTH):
-            return True
+            return not _has(classes, b"comment")
         end += _steps[at[LENGTH - 1]]
+    return False
+
+
+cdef bint _has(String text, bytes part) noexcept:
+    cdef const unsigned char *letters = part
+    cdef size_t length = len(part), position = 0
+    while position + length <= text.length:
+        if not memcmp(text.data + position, letters, length):
+            return True
+        position += 1
     return False

@@ -29,6 +29,7 @@ cdef enum:
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef int _NOTE = elements.NOTE
+cdef bytes _JSON_LD = b"application/ld+json"
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef int KEPT_BOX = elements.KEPT_BOX, WHOLE_BOX = elements.WHOLE_BOX
 cdef dict _boxes = {
@@ -298,8 +299,13 @@ cdef bint is_shadow_root(Element *template) noexcept:
 
 
 cdef bint is_json_ld(Element *element) noexcept:
-    """Return True if a `<script>` holds JSON-LD."""
-    return _is_any_case(value_of(element, TYPE), b"application/ld+json")
+    """Return True if a `<script>` holds JSON-LD, whatever the parameters of its type."""
+    cdef String of_type = value_of(element, TYPE)
+    cdef size_t position = _skip_space(of_type, 0)
+    if not _starts(of_type, position, _JSON_LD):
+        return False
+    position = _skip_space(of_type, position + <size_t> len(_JSON_LD))
+    return position == of_type.length or of_type.data[position] == c";"
 
 
 cdef dict declaration(Element *element):

@@ -3,7 +3,7 @@ from dehusk.inference.native.marked import Marked
 class Properties:
     metas: list[tuple[str, str]]
     links: list[tuple[str, str, str, bool]]
-    items: list[tuple[str, str, str, int]]
+    items: list[tuple[str, str, str, int, str]]
     times: list[tuple[str, str, bool, str]]
     bylines: list[str]
     base: str | None

@@ -108,15 +108,19 @@ cdef class Properties:
         return 0
 
     cdef int _add_item(self, Element *element) except -1:
-        """Record a property of microdata: its names, value, and the type and number of its item."""
+        """Record a property of microdata: names, value, the item's type and number, the type it is a property of."""
         cdef Element *scope
+        cdef Element *outer = NULL
         if len(self.items) == MAX_FOUND:
             return 0
         scope = _scope_of(element)
         number = self._scopes.setdefault(<size_t> scope, len(self._scopes))
         of_type = _decoded(value_of(scope, ITEMTYPE), MAX_NAME) if scope != NULL else ""
+        if scope != NULL and has(scope, ITEMPROP):
+            outer = _scope_of(scope)
+        within = _decoded(value_of(outer, ITEMTYPE), MAX_NAME) if outer != NULL else ""
         names = _decoded(value_of(element, ITEMPROP), MAX_NAME)
-        self.items.append((names, self._value(element), of_type, number))
+        self.items.append((names, self._value(element), of_type, number, within))
         return 0
 
     cdef str _value(self, Element *element):

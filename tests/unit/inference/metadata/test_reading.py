@@ -63,6 +63,29 @@ def test_a_page_that_says_nothing_has_no_metadata() -> None:
         ),
         ("<div itemscope itemtype=https://schema.org/Comment><i itemprop=author>Ann</i></div>", None),
         ("<div itemscope itemtype=//schema.org/Article><i itemprop=author>Ann</i></div>" * 2, None),
+        (
+            "<meta itemprop=name content=x><ul><li itemscope><i itemprop=author>Bo</i></ul>"
+            "<div itemscope itemtype=//schema.org/Article><i itemprop=author>Ann</i></div>",
+            "Ann",
+        ),
+        (
+            "<div itemscope itemtype=//schema.org/Recipe><i itemprop=author>Ann</i>"
+            "<p itemprop=review itemscope itemtype=//schema.org/Review><i itemprop=author>Bo</i></p></div>",
+            "Ann",
+        ),
+        (
+            "<div itemscope itemtype=//schema.org/WebPage>"
+            "<p itemprop=mainEntity itemscope itemtype=//schema.org/Article><i itemprop=author>Ann</i></div>",
+            "Ann",
+        ),
+        (json_ld(author="Ann").replace("json", "json; charset=utf-8"), "Ann"),
+        (json_ld(author="Ann").replace("json", "jsonx"), None),
+        (
+            json_ld(**{"@type": "ProfilePage", "mainEntity": {"@id": "#a"}})
+            + json_ld(author={"@id": "#a"})
+            + json_ld(**{"@type": "Person", "@id": "#a", "name": "Ann"}),
+            "Ann",
+        ),
         (meta("author", "x" * 201), None),
         (meta("author", "2024"), None),
     ],
@@ -209,6 +232,9 @@ def test_canonical_url(html: str, url: str, canonical: str | None) -> None:
         json_ld(image={"@type": "ImageObject", "url": "i.png"}),
         json_ld(**{"@id": "#i", "@type": "ImageObject", "contentUrl": "i.png"})
         + json_ld(image={"@id": "#i"}),
+        json_ld(**{"@id": "#i", "@type": "ImageObject", "url": "i.png"}) + json_ld(image="#i"),
+        json_ld(image={"@type": "ImageObject", "url": ["i.png"]}),
+        meta("og:image", "\\b\\i.png"),
         "<link rel=image_src href=i.png>",
         "<div itemscope itemtype=//schema.org/Recipe><img itemprop=image src=i.png></div>",
         meta("og:image", "data:image/png;base64,AAAA") + meta("twitter:image", "i.png"),
@@ -281,6 +307,7 @@ CC = "https://creativecommons.org/licenses/by/4.0/"
         (f"<a rel='license noopener' href={CC}>CC BY</a>", CC),
         (f"<link rel=license href={CC}>", CC),
         (json_ld(license=CC), CC),
+        (json_ld(license={"@type": "CreativeWork", "name": "CC BY 4.0"}), "CC BY 4.0"),
         (json_ld(license={"@type": "CreativeWork", "url": CC}), CC),
         (meta("dcterms.license", "CC BY 4.0"), "CC BY 4.0"),
         (meta("dcterms.license", "All rights reserved."), None),
@@ -324,6 +351,7 @@ def test_bylines_are_read_where_nothing_is_declared_and_all_is_asked_for() -> No
     ("html", "author", "shown"),
     [
         ("<p class=byline hidden>By Ann Lee", "Ann Lee", None),
+        ("<p class=comment-author>Bo Ray<p class=byline>By Ann Lee", "Ann Lee", "Ann Lee"),
         ("<div style='visibility:hidden'><p class=byline>By Ann Lee", "Ann Lee", None),
         (
             "<div style='visibility:hidden'><p class=byline style='visibility:visible'>Ann Lee",

@@ -25,6 +25,14 @@ def read(html: str, *, url: str = "https://a.test/b", drop_hidden: bool = False)
     return metadata
 
 
+COMMENTS = "<ol class=comment-list>" + "".join(
+    f"""<li class="comment even"><article class=comment-body><footer class=comment-meta><b>Bob Ray</b> says:
+    <div class=comment-metadata><time datetime=2024-06-0{day}T10:00Z>June {day}, 2024</time></div></footer>
+    <p>Thanks.</p></article></li>"""
+    for day in range(1, 4)
+)
+
+
 def page(after: str = "", *, before: str = "", below: str = "") -> str:
     return f"{TITLE}{before}<main><h1>On red foxes</h1>{after}{PROSE}{below}</main>"
 
@@ -50,6 +58,7 @@ def page(after: str = "", *, before: str = "", below: str = "") -> str:
         page(below="<p>Short" * 100 + "<p>Published: May 1, 2024 | Updated: June 2, 2024"),
         page("<p>For immediate release: May 1, 2024"),
         page("<p>access_time May 1, 2024"),
+        page("<p>May 1, 2024", below=COMMENTS),
         f"{TITLE}<h2>On red foxes</h2><p>May 1, 2024{PROSE}",
     ],
 )
@@ -65,6 +74,7 @@ def test_the_day_of_publication_is_found_near_the_headline(html: str) -> None:
         page("<blockquote><p>May 1, 2024</blockquote>"),
         page(below="<p>The meeting in Vienna, which people of all ages went to, was on May 1, 2024" + PROSE),
         page(below="<nav><p>May 1, 2024</nav>"),
+        page(below=COMMENTS),
         page(below="<p>Short" * 100 + "<p>May 1, 2024"),
         page(below="<p>Short" * 300 + "<p>Published: May 1, 2024"),
         page(below="<footer>© May 1, 2024 by the owners</footer>"),
