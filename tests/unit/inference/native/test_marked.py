@@ -73,7 +73,7 @@ def test_properties_come_in_the_order_of_the_page() -> None:
     html = "<meta name=a content=1><p><img itemprop=image src=2><b itemprop=c>3</b><meta name=a content=4>"
     found = properties(html)
     assert found.metas == [("a", "1"), ("a", "4")]
-    assert [(names, value) for names, value, _, _ in found.items] == [("image", "2"), ("c", "3")]
+    assert [(names, value) for names, value, *_ in found.items] == [("image", "2"), ("c", "3")]
 
 
 @pytest.mark.parametrize(
