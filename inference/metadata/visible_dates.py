@@ -272,7 +272,7 @@ def _is_within(
     ends: Any,  # noqa: ANN401 an array
     at: int,
 ) -> bool:
-    """Return True for a block in an element that has one of some tokens; an element's end at its `ends`."""
+    """Return True for a block in an element that has one of some tokens; those of each end at its `ends`."""
     element = int(structure["elements"][at])
     for _ in range(levels):
         if element < 0:
