@@ -4,6 +4,9 @@ from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memcpy
 
+cdef extern from "string.h":
+    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
+
 
 cdef struct Buffer:
     char *data

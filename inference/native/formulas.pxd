@@ -3,13 +3,9 @@
 from libc.string cimport memcmp, memset
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.buffer cimport Buffer, append, free
+from dehusk.inference.native.buffer cimport Buffer, append, free, memmem
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
 from dehusk.inference.native.markup cimport ALTTEXT, spells, tag_name, value_of
-
-cdef extern from "string.h":
-    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
-
 
 cdef enum:
     MAX_TEX = 8_192  # bytes

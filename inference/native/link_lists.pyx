@@ -5,11 +5,10 @@ import numpy as np
 
 from libc.string cimport memchr, memcmp
 
+from dehusk.inference.native.buffer cimport memmem
+
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
-
-cdef extern from "string.h":
-    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
 
 cdef enum:
     ITEM = 4  # bytes of `l/li`, the end of the path of a list, `ul` or `ol`, with that of an item

@@ -2,10 +2,10 @@
 """Elements that are marked for machines, which a walk comes by; `Properties` reads them once the walk is over."""
 
 from libc.stdint cimport uint8_t, uintptr_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, strlen
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.buffer cimport append, free
+from dehusk.inference.native.buffer cimport append, free, memmem
 from dehusk.inference.native.drawings cimport is_drawn
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
 from dehusk.inference.native.markup cimport ITEMPROP, REL, name_of, number_of
@@ -15,6 +15,7 @@ cdef enum:
 
 cdef const char *_BYLINE = b"byline"
 cdef const char *_AUTHOR = b"author"
+cdef const char *_COMMENT = b"comment"
 cdef uint8_t[256] _steps  # from a byte to where the next one of these words may end
 for _byte in range(256):
     _steps[_byte] = LENGTH
@@ -92,16 +93,6 @@ cdef bint speaks_of_author(Element *element) noexcept:
     while end <= classes.length:
         at = classes.data + end - LENGTH
         if not memcmp(at, _BYLINE, LENGTH) or not memcmp(at, _AUTHOR, LENGTH):
-            return not _has(classes, b"comment")
+            return memmem(classes.data, classes.length, _COMMENT, strlen(_COMMENT)) == NULL
         end += _steps[at[LENGTH - 1]]
-    return False
-
-
-cdef bint _has(String text, bytes part) noexcept:
-    cdef const unsigned char *letters = part
-    cdef size_t length = len(part), position = 0
-    while position + length <= text.length:
-        if not memcmp(text.data + position, letters, length):
-            return True
-        position += 1
     return False
