@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""A page without elements that nest too deep, and without attributes that are too many."""
+"""A page without elements that nest too deep or are opened again too often, and without too many attributes."""
 
 from libc.string cimport memchr
 
@@ -9,11 +9,16 @@ MAX_DEPTH = 512
 """Limit of nested elements; deeper ones are left out, but not their text. Browsers stop here, too."""
 MAX_ATTRIBUTES = 1000
 """Limit of attributes of a tag; further ones are left out."""
+MAX_FORMATTING = 32
+"""Limit of elements of formatting that wait for an end tag; further ones are left out, but not their text."""
 
 cdef enum:
+    HARMLESS_TAGS = 20_000  # start tags that take half a second at worst, however they nest
+    HARMLESS_REOPENED = 500_000  # elements, opened again, that take half a second and 0.4 GB at worst
     REACH = 64  # open elements among which an end tag looks for its start tag
 
 cdef size_t _MAX_DEPTH = MAX_DEPTH, _MAX_ATTRIBUTES = MAX_ATTRIBUTES
+cdef int _MAX_FORMATTING = MAX_FORMATTING
 cdef frozenset _VOID = frozenset(map(str.encode, VOID))
 cdef frozenset _CLOSED_BY_NEXT = frozenset(
     b"p li dd dt option optgroup colgroup tbody thead tfoot tr td th caption head".split()
@@ -25,6 +30,11 @@ cdef frozenset _RAW = frozenset(b"script style textarea title iframe noembed nof
 cdef frozenset _RAW_WITH_SCRIPTING = _RAW | {b"noscript"}
 cdef frozenset _CLOSED_BY_OWN = frozenset((b"a", b"nobr", b"button"))
 """Elements that a further one ends, though other elements lie between."""
+cdef frozenset _FORMATTING = frozenset(b"b big code em font i s small strike strong tt u".split())
+"""Elements that a parser opens again in each block until their end tag (HTML Standard, section 13.2.4.3).
+
+Without those that a further one ends.
+"""
 cdef frozenset _HEADINGS = frozenset((b"h1", b"h2", b"h3", b"h4", b"h5", b"h6"))
 """Elements that end the heading they would be children of."""
 cdef frozenset _FOREIGN = frozenset((b"svg", b"math"))
@@ -66,11 +76,13 @@ cdef class _Reader:
     cdef bint _templates  # True once there was a template, in which it may
     cdef set _once
     cdef dict _names  # one object for each
+    cdef int _formatting  # elements of formatting that wait for an end tag
 
     def __cinit__(self, bytes html, bint scripting):
         self._html, self._text, self._size = html, html, len(html)
         self._raw = _RAW_WITH_SCRIPTING if scripting else _RAW
         self._open, self._foreign, self._once, self._names = [], 0, set(), {}
+        self._formatting = 0
 
     cdef list pieces(self):
         """Return the page in pieces, without elements too deep and attributes too many."""
@@ -82,7 +94,7 @@ cdef class _Reader:
             position = token.end
             if token.name == token.name_end:
                 continue
-            tag = self._html[token.name : token.name_end].lower()
+            tag = self._text[token.name : token.name_end].lower()
             tag = self._names.setdefault(tag, tag)
             if not (self._end(tag) if token.is_end else self._start(tag, &token)):
                 pieces.append(self._html[done : token.start])
@@ -90,7 +102,7 @@ cdef class _Reader:
             elif position - token.start > 2 * _MAX_ATTRIBUTES:
                 pieces.append(self._html[done : position if token.is_end else token.kept])
                 if not token.is_end:
-                    pieces.append(b"/>" if self._foreign and self._is_self_closed(&token) else b">")
+                    pieces.append(b"/>" if self._foreign and _is_self_closed(self._text, &token) else b">")
                 done = position
             if tag in self._raw and not token.is_end and not self._foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)
@@ -104,7 +116,11 @@ cdef class _Reader:
             first = tag not in self._once
             self._once.add(tag)
             return first
-        if tag in _VOID or tag in _CLOSED_BY_NEXT or (self._foreign and self._is_self_closed(token)):
+        if tag in _FORMATTING:
+            if self._formatting == _MAX_FORMATTING:
+                return False
+            self._formatting += 1
+        elif tag in _VOID or tag in _CLOSED_BY_NEXT or (self._foreign and _is_self_closed(self._text, token)):
             return True
         if tag == b"form":
             if self._form and not self._templates:
@@ -120,9 +136,6 @@ cdef class _Reader:
         self._foreign += tag in _FOREIGN
         return len(self._open) <= <Py_ssize_t> _MAX_DEPTH
 
-    cdef bint _is_self_closed(self, Token *token) noexcept:
-        return self._text[token.end - 1] == c">" and self._text[token.end - 2] == c"/"
-
     cdef bint _end(self, bytes tag) except -1:
         """Track an end tag, and return True to keep it."""
         cdef bint special = False, is_alone
@@ -133,6 +146,7 @@ cdef class _Reader:
             element = self._open[index]
             if element is tag:
                 is_alone = tag == b"form" or (special and tag not in _SPECIAL)
+                self._formatting -= tag in _FORMATTING
                 self._close(index, index + 1 if is_alone else top)
                 return index < <Py_ssize_t> _MAX_DEPTH
             if element in _SCOPES:
@@ -154,16 +168,39 @@ def flattened(bytes html not None, *, bint scripting=True) -> bytes:
     return b"".join(reader.pieces())
 
 
-def has_many_attributes(bytes html not None, Py_ssize_t position) -> bool:
-    """Return True if too many attributes follow a `<` and a letter at a position."""
+def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
+    """Return True if a page has too little of all that makes parsing slow; with scripting as `parse` has it."""
     cdef const unsigned char *text = html
-    cdef size_t size = len(html)
+    cdef size_t size = len(html), position = 0, tags = 0, formatting = 0, foreign = 0
+    cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
+    cdef bytes tag
     cdef Token token
-    if position < 0 or <size_t> position + 1 >= size or text[position] != c"<" or not _is_letter(text[position + 1]):
-        return False
-    token.start = position
-    _read_tag(text, size, position + 1, &token)
-    return token.attributes > _MAX_ATTRIBUTES
+    while _next(text, size, position, &token):
+        position = token.end
+        if token.name == token.name_end:
+            continue
+        if not token.is_end:
+            tags += 1
+            if token.attributes > _MAX_ATTRIBUTES:
+                return False
+        if not _begins_as_few_do(text + token.name):
+            continue
+        tag = text[token.name : token.name_end].lower()
+        if tag in _FOREIGN:
+            foreign += not token.is_end and not _is_self_closed(text, &token)
+            foreign -= token.is_end and foreign > 0
+        elif token.is_end:
+            continue
+        elif tag in raw:
+            position = position if foreign else _end_of_raw_text(text, size, tag, position)
+        elif token.attributes:
+            formatting += tag in _FORMATTING
+    return tags <= HARMLESS_TAGS and formatting * tags <= HARMLESS_REOPENED
+
+
+cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:
+    """Return True for the first two letters of _FOREIGN, _RAW and _FORMATTING, and those of few other names."""
+    return _lower(name[0]) in b"bceifmnstux" and _lower(name[1]) in b"acefimotv /\t\n\f\r"
 
 
 cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
@@ -198,7 +235,7 @@ cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *
 cdef void _read_tag(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
     """Read a tag from its name on."""
     token.name = position
-    while position < size and not _is_space(text[position]) and text[position] != c"/" and text[position] != c">":
+    while position < size and not _ends_name(text[position]):
         position += 1
     token.name_end = token.kept = position
     token.attributes = 0
@@ -214,14 +251,14 @@ cdef void _read_tag(const unsigned char *text, size_t size, size_t position, Tok
             token.kept = position
 
 
+cdef inline bint _is_self_closed(const unsigned char *text, Token *token) noexcept nogil:
+    return text[token.end - 1] == c">" and text[token.end - 2] == c"/"
+
+
 cdef size_t _end_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
     cdef size_t end
-    cdef unsigned char byte
     position += 1
-    while position < size:
-        byte = text[position]
-        if _is_space(byte) or byte == c"/" or byte == c">" or byte == c"=":
-            break
+    while position < size and not _ends_name(text[position]) and text[position] != c"=":
         position += 1
     end = _skip_space(text, size, position)
     if end == size or text[end] != c"=":
@@ -293,8 +330,8 @@ cdef inline unsigned char _lower(unsigned char byte) noexcept nogil:
 
 
 cdef inline bint _is_space(unsigned char byte) noexcept nogil:
-    return byte == c" " or c"\t" <= byte <= c"\r"
+    return byte <= c" " and (byte == c" " or c"\t" <= byte <= c"\r")
 
 
 cdef inline bint _ends_name(unsigned char byte) noexcept nogil:
-    return _is_space(byte) or byte == c"/" or byte == c">"
+    return byte <= c">" and (byte == c"/" or byte == c">" or _is_space(byte))

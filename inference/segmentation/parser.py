@@ -3,17 +3,17 @@
 selectolax gives the address of a node (`mem_id`); `inference.native` reads its tree in memory from there, as
 the headers of one version lay it out, so no other version is let in.
 
-The parser's time grows with the square of a page's nesting and of a tag's attributes. The guard cuts both
-down, as browsers do. Only pages that could nest or list too much are looked at closely.
+The parser's time grows with the square of a page's nesting and of a tag's attributes, and with the number of
+elements such as `<b>` without an end tag, which it opens again in each block. The guard cuts these down, the
+first two as browsers do. Only pages that could have too much of them are looked at closely.
 """
 
 from collections.abc import Mapping
 
 import selectolax
 
-from dehusk.inference.native.flattening import flattened, has_many_attributes
+from dehusk.inference.native.flattening import flattened, is_harmless
 from dehusk.inference.native.layout import SELECTOLAX_VERSION
-from dehusk.inference.native.scanning import count_tags
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import BrokenReason
 
@@ -85,37 +85,9 @@ def _is_within(node: Node, matched: Mapping[int, Node]) -> bool:
     return parent is not None
 
 
-_HARMLESS_TAGS = 20_000
-"""Number of tags that take half a second at worst, unless many elements such as `<b>` are left open."""
-_HARMLESS_TAG_BYTES = 4 * 1024
-_MIN_TAG = 3
-
-
-def flatten(html: bytes, tags: int | None = None, *, scripting: bool = True) -> bytes:
+def flatten(html: bytes, *, scripting: bool = True) -> bytes:
     """Return the page without the tags and attributes that make parsing slow; usually as it is.
 
-    `tags` is `count_tags` of it, if known; `scripting` is that of `parse`.
+    `scripting` is that of `parse`.
     """
-    if _may_nest(html, tags) or _may_list(html):
-        return flattened(html, scripting=scripting)
-    return html
-
-
-def _may_nest(html: bytes, tags: int | None) -> bool:
-    if len(html) <= _HARMLESS_TAGS * _MIN_TAG:
-        return False
-    return (count_tags(html) if tags is None else tags) > _HARMLESS_TAGS
-
-
-def _may_list(html: bytes) -> bool:
-    """Return True if a tag has too many attributes: looked for where no tag begins for long."""
-    position, step = 0, _HARMLESS_TAG_BYTES
-    while position + step < len(html):
-        if html.find(b"<", position, position + step) >= 0:
-            position += step
-        elif has_many_attributes(html, html.rfind(b"<", 0, position)):
-            return True
-        else:
-            next_tag = html.find(b"<", position)
-            position = len(html) if next_tag < 0 else next_tag
-    return False
+    return html if is_harmless(html, scripting=scripting) else flattened(html, scripting=scripting)

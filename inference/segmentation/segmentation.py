@@ -135,10 +135,10 @@ def segment(
     Raises:
         PageError: the page has more blocks, or far more tags, or its elements do not fit into memory.
     """
-    tags = _count_tags(html, max_blocks)
+    _check_tags(html, max_blocks)
     markup = end_like_xml(html)
     read = partial(_read, max_blocks=max_blocks, options=options, with_tree=with_tree)
-    reading = read(markup, tags=tags if markup is html else None)
+    reading = read(markup)
     walk = reading.walk
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
     if uncovered is not markup:
@@ -182,13 +182,12 @@ def segment(
     )
 
 
-def _count_tags(html: bytes, max_blocks: int) -> int:
-    """Count the tags of a page; raise `PageError` if they are too many."""
+def _check_tags(html: bytes, max_blocks: int) -> None:
+    """Raise `PageError` if the tags of a page are too many."""
     tags, most = count_tags(html), _TAGS_PER_BLOCK * max_blocks
     if tags > most:
         detail = f"the page has {tags:,} tags, more than {_TAGS_PER_BLOCK} for each of {max_blocks:,} blocks"
         raise PageError(BrokenReason.TOO_MANY_BLOCKS, detail)
-    return tags
 
 
 def _read(
@@ -197,11 +196,10 @@ def _read(
     max_blocks: int,
     options: DocumentOptions,
     with_tree: bool,
-    tags: int | None = None,
     scripting: bool = True,
 ) -> _Reading:
-    """Read a document of at most `tags` tags."""
-    flat = flatten(html, tags, scripting=scripting)
+    """Read a document, without what makes parsing slow."""
+    flat = flatten(html, scripting=scripting)
     document = parse(flat, scripting=scripting)
     if options.exclude:
         exclude(document, options.exclude)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.native.flattening import MAX_ATTRIBUTES, MAX_DEPTH
-from dehusk.inference.segmentation.parser import flatten
+from dehusk.inference.native.flattening import MAX_ATTRIBUTES, MAX_DEPTH, MAX_FORMATTING
+from dehusk.inference.segmentation.parser import flatten, parse
 from dehusk.inference.segmentation.segmentation import segment
 
 MANY = b"<p>x</p>" * 30_000
@@ -100,6 +100,55 @@ def test_attributes_are_counted_however_they_are_written(value: bytes) -> None:
     flat = flatten(page)
     assert flat.endswith(b">text</p>")
     assert len(re.findall(rb"\ba\d+", flat)) == MAX_ATTRIBUTES
+
+
+def test_attributes_are_counted_whatever_their_values_hold() -> None:
+    """A `<` in a value begins no tag."""
+    values = (b'="<a>"' if number % 500 == 0 else b"" for number in range(10_000))
+    page = b"<p " + b" ".join(b"a%d%b" % numbered for numbered in enumerate(values)) + b">text</p>"
+    assert len(flatten(page).split()) == 1 + MAX_ATTRIBUTES
+
+
+def _formatted(tags: bytes, blocks: int = 2_000) -> bytes:
+    return b"<div>" + tags + b"</div>" + b"<p>text</p>" * blocks
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"<b a%d>",
+        b"<B\ta%d>",
+        b"<font a%d>",
+        b"<svg><i a%d/>",
+        b"<strong a%d><br></b>",
+        b"<b a%d><b></b>",
+        b"<b a%d><!--</b>-->",
+        b"<b a%d><table></b></table>",
+    ],
+)
+def test_formatting_without_end_is_opened_again_a_limited_number_of_times(unit: bytes) -> None:
+    page = _formatted(b"".join(unit % number for number in range(500)))
+    document = parse(flatten(page))
+    assert len(document.css("b, i, font, strong")) < 2_500 * MAX_FORMATTING
+    assert len(segment(page).texts) == 2_000
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        b"".join(b"<b a%d>x</b>" % number for number in range(2_000)),
+        b"".join(b"<i a%d/></i>" % number for number in range(2_000)),
+        b"<em><code a=b>" * (MAX_FORMATTING // 2) + b"</code></em>" * (MAX_FORMATTING // 2),
+    ],
+)
+def test_formatting_that_ends_stays_as_it_is(tags: bytes) -> None:
+    page = _formatted(tags, 30_000)
+    assert flatten(page) == page
+
+
+def test_few_elements_of_formatting_may_wait_for_their_end() -> None:
+    page = _formatted(b"".join(b"<b a%d>" % number for number in range(100)))
+    assert flatten(page) is page
 
 
 def test_a_long_tag_with_few_attributes_stays_as_it_is() -> None:
