@@ -34,6 +34,7 @@ METADATA_MS = 10_000
 _BROKERS_CHOICE = -1
 """Number of replicas by which the brokers' own default is taken."""
 _LIMIT = "max.message.bytes"
+_CLEANUP = "cleanup.policy"
 _HEADER_BYTES = 64 * KIB
 """Room for what surrounds a page in a message, and for what a dead letter adds to it."""
 _FIGURES_KEPT_MS = 2 * 3600 * 1000
@@ -60,6 +61,8 @@ class Topic:
     """The topic's own settings, where they differ from the brokers'."""
     max_message_bytes: int | None = field(default=None, compare=False)
     """The largest record that an existing topic takes; None if the user may not see it."""
+    cleanup_policy: str | None = field(default=None, compare=False)
+    """The policy by which records of an existing topic go; None if the user may not see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +283,7 @@ def missing_topics(topics: TopicSettings, existing: WorkerTopics, largest: int =
     letter_limits = {_LIMIT: str(max(max_bytes, largest) + _HEADER_BYTES)}
     needed = (
         *(
-            Topic(name, partitions, replicas, {"cleanup.policy": "compact", **limits})
+            Topic(name, partitions, replicas, {_CLEANUP: "compact", **limits})
             for name in (topics.output, topics.unsure)
             if name
         ),
@@ -295,7 +298,7 @@ def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
     """Yield the topics that every worker reads whole, in order."""
     if topics.monitoring is not None:
         kept = {
-            "cleanup.policy": "compact,delete",
+            _CLEANUP: "compact,delete",
             "retention.ms": str(_FIGURES_KEPT_MS),
             "segment.ms": str(_SEGMENT_MS),
         }
@@ -306,7 +309,22 @@ def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
 
 def control_topic(name: str, replicas: int) -> Topic:
     """Return a control topic: each worker reports there every few seconds, so it is compacted often."""
-    return Topic(name, 1, replicas, {"cleanup.policy": "compact", "segment.ms": str(_SEGMENT_MS)})
+    return Topic(name, 1, replicas, {_CLEANUP: "compact", "segment.ms": str(_SEGMENT_MS)})
+
+
+def check_control_topic(topic: Topic) -> None:
+    """Check that an existing topic can be a control topic: in one order, the last record of each key kept.
+
+    Raises:
+        ConfigurationError: it has several partitions, or is not compacted.
+    """
+    policy = topic.cleanup_policy or "compact"
+    faults = [
+        *([f"it has {topic.partitions} partitions, and one is needed"] if topic.partitions != 1 else []),
+        *([f"its cleanup.policy is {policy}, and has to be compact"] if "compact" not in policy else []),
+    ]
+    if faults:
+        raise ConfigurationError(f"topic {topic.name} is no control topic: {'; '.join(faults)}")
 
 
 def create_command(settings: KafkaSettings, topic: Topic) -> str:
@@ -375,4 +393,5 @@ def _topic(name: str, partitions: Sequence[Mapping[str, Any]], entries: Sequence
         min((len(partition["replicas"]) for partition in partitions), default=1),
         {entry[0]: entry[1] for entry in entries if entry[3] == _SET_ON_TOPIC},
         int(limit) if limit else None,
+        values.get(_CLEANUP),
     )

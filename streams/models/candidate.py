@@ -7,8 +7,8 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE, GOLDEN_PAGES, GoldenAnswer, parse_golden
 from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE
@@ -22,7 +22,7 @@ MAX_TEXT_BYTES = 1 << 24
 """Largest other file: card, golden answers, configuration."""
 
 
-def open_plain(file: Path, max_bytes: int) -> BinaryIO:
+def open_plain(file: Path, max_bytes: int) -> BufferedReader:
     """Open a regular file for reading, without waiting for a pipe or device.
 
     Raises:

@@ -16,12 +16,14 @@ from dehusk.streams.models.onnx_header import signature_in
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import check_stored, serve
 from dehusk.streams.models.store import (
+    Guard,
     check_new,
     copy_version,
     note_removed,
     publish,
     remove_at_once,
     staging,
+    unguarded,
     withdrawn,
     write_config,
 )
@@ -30,10 +32,41 @@ Verify = Callable[[Candidate], Awaitable[None]]
 """Raises a `FaultError` for a version that is not to be served."""
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Texts of a configuration by which a new version is not served yet."""
+
+    before: str
+    """The text as it was, by which it would be served."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A version that was added to a repository."""
+
+    directory: Path
+    is_of_new_model: bool = False
+    held: Held | None = None
+    """None where the configuration of its model was left as it was."""
+
+    @property
+    def is_held(self) -> bool:
+        """True while it is held, and nobody else has changed the configuration."""
+        if self.held is None:
+            return False
+        return read_text(self.directory.parent / CONFIG_FILE) == self.held.text
+
+    def release(self) -> None:
+        """Have it be served as by the configuration before, unless somebody else has changed that."""
+        if self.held is not None and self.is_held:
+            write_config(self.directory.parent, self.held.before)
+
+
 async def add_version(
     candidate: Candidate, repository: Path, model: str, version: str, verify: Verify | None, *, hold: bool
-) -> Path:
-    """Add a version to a repository, and its model where that is new; return its directory.
+) -> Added:
+    """Add a version to a repository, and its model where that is new.
 
     With `hold`, the version policy is set to the versions served now, so that the new one is not served yet.
     One that is not verified is held, too.
@@ -47,42 +80,39 @@ async def add_version(
         return await _add_model(candidate, directory, version, verify)
     with staging(directory) as place:
         await _copy(candidate, place / "version", directory / CONFIG_FILE, verify)
-        before = read_text(directory / CONFIG_FILE)
         held = _hold(repository, model) if hold or verify is None else None
+        added = Added(directory / version, held=held)
         try:
-            publish(place / "version", directory / version)
+            publish(place / "version", added.directory)
         except ConfigurationError:
-            if held is not None and read_text(directory / CONFIG_FILE) == held:
-                write_config(directory, before)
+            added.release()
             raise
-    return directory / version
+    return added
 
 
-async def load_added(server: ModelServer, added: Path, config: str | None) -> None:
-    """Have Triton load a version that was added and held, by a configuration that holds it no more.
+async def load_added(server: ModelServer, added: Added) -> None:
+    """Have Triton load a version that was added and held, by the configuration before it was.
 
-    The file becomes this configuration when Triton has loaded it; without one, the model is new, and its file
-    counts.
+    The file becomes this configuration again when Triton has loaded it. Where another command has changed the
+    file meanwhile, that counts, and the version may wait.
 
     Raises:
         FaultError: Triton cannot load it. It is removed again, as Triton would not start with it.
         UnavailableError: Triton does not answer; the version stays, and waits.
     """
+    model = added.directory.parent.name
     try:
-        await server.load(added.parent.name, None if config is None else as_override(read_config(config)))
+        if added.held is not None and added.is_held:
+            await server.load(model, as_override(read_config(added.held.before)))
+        if not added.is_held:
+            await server.load(model)
     except RefusedError as error:
-        remove_at_once(added.parent if config is None else added)
-        _restore(added.parent, config)
+        remove_at_once(added.directory.parent if added.is_of_new_model else added.directory)
+        added.release()
         raise FaultError(Fault.NOT_LOADED, f"{error}; it is taken away again") from error
     except UnavailableError as error:
-        raise UnavailableError(f"{added} is added, and not loaded: {error}") from error
-    _restore(added.parent, config)
-
-
-def _restore(directory: Path, config: str | None) -> None:
-    """Have a model's file be a configuration, if there is one."""
-    if config is not None and config != read_text(directory / CONFIG_FILE):
-        write_config(directory, config)
+        raise UnavailableError(f"{added.directory} is added, and not loaded: {error}") from error
+    added.release()
 
 
 def _is_new_model(directory: Path, version: str) -> bool:
@@ -96,7 +126,7 @@ def _is_new_model(directory: Path, version: str) -> bool:
     return True
 
 
-async def _add_model(candidate: Candidate, directory: Path, version: str, verify: Verify | None) -> Path:
+async def _add_model(candidate: Candidate, directory: Path, version: str, verify: Verify | None) -> Added:
     if candidate.config is None:
         raise FaultError(Fault.MISSING_FILE, f"a new model needs a {CONFIG_FILE} beside its model file")
     text = read_text(candidate.config)
@@ -104,11 +134,12 @@ async def _add_model(candidate: Candidate, directory: Path, version: str, verify
     with staging(directory.parent) as place:
         staged = place / "model"
         staged.mkdir()
+        staged.chmod(0o755)
         write_config(staged, _renamed(text, directory.name))
         _write_warmup(staged, warmup)
         await _copy(candidate, staged / version, staged / CONFIG_FILE, verify)
         publish(staged, directory)
-    return directory / version
+    return Added(directory / version, is_of_new_model=True)
 
 
 def _write_warmup(staged: Path, files: Mapping[str, bytes]) -> None:
@@ -126,14 +157,14 @@ async def _copy(candidate: Candidate, version: Path, config: Path, verify: Verif
         await verify(copied)
 
 
-def _hold(repository: Path, model: str) -> str | None:
-    """Name the versions served now in the configuration; return its new text, None if it is as it was."""
+def _hold(repository: Path, model: str) -> Held | None:
+    """Name the versions served now in the configuration; None if it is as it was."""
     config = repository / model / CONFIG_FILE
-    text, by_policy = config.read_text(encoding="utf-8"), served(repository, model)
+    text, by_policy = read_text(config), served(repository, model)
     if not by_policy or names_versions(text):
         return None
-    held = with_versions(text, by_policy)
-    write_config(config.parent, held)
+    held = Held(text, with_versions(text, by_policy))
+    write_config(config.parent, held.text)
     return held
 
 
@@ -180,7 +211,7 @@ async def check_removable(removal: Removal, server: ModelServer | None) -> None:
     if versions(removal.repository, removal.model) == [removal.version]:
         raise ConfigurationError(f"{removal} is the only version of its model")
     config = removal.directory.parent / CONFIG_FILE
-    if named_trusted(config.read_text(encoding="utf-8")) == removal.version:
+    if named_trusted(read_text(config)) == removal.version:
         raise ConfigurationError(f"{removal} is the default version: {config} names it as the trusted one")
     if not removal.needed:
         await _check_not_served(removal, server)
@@ -191,14 +222,14 @@ async def _check_not_served(removal: Removal, server: ModelServer | None) -> Non
     config = removal.directory.parent / CONFIG_FILE
     if trusted(removal.repository, removal.model) == removal.version:
         raise ConfigurationError(f"{removal} is the default version by the version_policy in {config}")
-    if removal.version in by_policy and names_versions(config.read_text(encoding="utf-8")):
+    if removal.version in by_policy and names_versions(read_text(config)):
         raise ConfigurationError(f"the version_policy in {config} names {removal}: serve others first")
     ready = await server.ready(removal.model) if server else []
     if server and await server.trusted(removal.model, ready) == removal.version:
         raise ConfigurationError(f"{removal} is the default version of Triton at {server.address}")
 
 
-async def remove_version(removal: Removal, server: ModelServer | None) -> None:
+async def remove_version(removal: Removal, server: ModelServer | None, guard: Guard = unguarded) -> None:
     """Remove a version from disk and, where it is served beside another one, from Triton.
 
     If Triton refuses, the version is put back.
@@ -209,14 +240,15 @@ async def remove_version(removal: Removal, server: ModelServer | None) -> None:
     """
     await check_removable(removal, server)
     if removal.needed:
-        await _serve_others(removal, server)
+        await _serve_others(removal, server, guard)
+    guard()
     note_removed(removal.directory)
     with withdrawn(removal.directory):
         if server and removal.version in await server.ready(removal.model):
             await server.load(removal.model)
 
 
-async def _serve_others(removal: Removal, server: ModelServer | None) -> None:
+async def _serve_others(removal: Removal, server: ModelServer | None, guard: Guard) -> None:
     """Have the policy name what roll-outs need and what is served, but for the version."""
     stored, by_policy = versions(removal.repository, removal.model), served(removal.repository, removal.model)
     ready = await server.ready(removal.model) if server else by_policy
@@ -225,8 +257,7 @@ async def _serve_others(removal: Removal, server: ModelServer | None) -> None:
     if removal.version not in {*ready, *by_policy} or not left:
         return
     if server:
-        await serve(server, removal.repository, removal.model, left)
+        await serve(server, removal.repository, removal.model, left, guard=guard)
     else:
         directory = removal.directory.parent
-        config = (directory / CONFIG_FILE).read_text(encoding="utf-8")
-        write_config(directory, with_versions(config, left))
+        write_config(directory, with_versions(read_text(directory / CONFIG_FILE), left), guard)

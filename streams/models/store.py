@@ -19,6 +19,8 @@ _STAGING = ".staging-"
 _REMOVED = ".removed-versions"
 """File with the numbers of a model's removed versions, a line each."""
 _CHUNK = 1 << 20
+READABLE = 0o644
+"""Rights of a file of a repository, whatever the user's own mask: Triton and workers may be other users."""
 Guard = Callable[[], None]
 """Check right before a write; raises an error if nothing is to be written any more."""
 
@@ -54,9 +56,16 @@ def next_version(model: str, *roots: Path) -> str:
 
 
 def removed_versions(directory: Path) -> set[str]:
-    """Return the removed versions of a model, whose numbers are not reused, as documents name them."""
+    """Return the removed versions of a model, whose numbers are not reused, as documents name them.
+
+    Raises:
+        ConfigurationError: they cannot be read.
+    """
     file = directory / _REMOVED
-    found = file.read_text(encoding="utf-8", errors="replace").split() if file.exists() else []
+    try:
+        found = file.read_text(encoding="utf-8", errors="replace").split() if file.exists() else []
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {file}: {error.strerror}") from error
     return {each for each in found if is_version(each)}
 
 
@@ -76,6 +85,7 @@ def copy_version(candidate: Candidate, version: Path) -> Candidate:
     """
     with writing(version):
         version.mkdir()
+        version.chmod(0o755)
         _copy(candidate.model, version / MODEL_FILE, MAX_MODEL_BYTES)
         _copy(candidate.golden, version / GOLDEN_FILE, MAX_TEXT_BYTES)
         if candidate.card:
@@ -149,6 +159,7 @@ def write_config(directory: Path, text: str, guard: Guard = unguarded) -> None:
         with new.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
+            os.fchmod(file.fileno(), READABLE)
             os.fsync(file.fileno())
         guard()
         new.rename(directory / CONFIG_FILE)
@@ -159,4 +170,5 @@ def _copy(source: Path, target: Path, max_bytes: int) -> None:
     with open_plain(source, max_bytes) as read, target.open("xb") as written:
         shutil.copyfileobj(read, written, _CHUNK)
         written.flush()
+        os.fchmod(written.fileno(), READABLE)
         os.fsync(written.fileno())

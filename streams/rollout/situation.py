@@ -9,7 +9,7 @@ from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.schemas.trials import EndedTrial, WorkerReport
-from dehusk.streams.kafka.client import control_topic, describe_topics, how_to_create
+from dehusk.streams.kafka.client import check_control_topic, control_topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve
 from dehusk.streams.models.store import Guard
@@ -107,12 +107,14 @@ async def read_existing(topic: ControlTopic) -> Control:
     """Read a topic that has to exist; where it does not, the error has the command that creates it.
 
     Raises:
-        ConfigurationError: the topic does not exist, or may not be read.
+        ConfigurationError: the topic does not exist, is no control topic, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    if not await describe_topics(topic.kafka, [topic.name]):
+    existing = await describe_topics(topic.kafka, [topic.name])
+    if not existing:
         creating = how_to_create(topic.kafka, [control_topic(topic.name, 1)])
         raise ConfigurationError(f"topic {topic.name} does not exist on {topic.kafka.brokers}; {creating}")
+    check_control_topic(existing[topic.name])
     return await read_control(topic)
 
 

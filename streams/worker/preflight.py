@@ -20,6 +20,7 @@ from dehusk.streams.availability import Dependencies, Dependency
 from dehusk.streams.kafka.client import (
     Topic,
     WorkerTopics,
+    check_control_topic,
     check_rights,
     describe_worker_topics,
     how_to_create,
@@ -79,7 +80,7 @@ async def check_topics(settings: WorkerSettings) -> WorkerTopics:
     Raises:
         UnavailableError: no broker answers.
         ConfigurationError: a topic or right is missing; the message has the command that creates or grants
-            it. Or the dead-letter topic is too small for a letter.
+            it. Or the dead-letter topic is too small for a letter, or the control topic is none.
     """
     inputs = input_topics(settings.topics)
     await check_rights(settings.kafka, needed_rights(settings, inputs.names))
@@ -92,6 +93,8 @@ async def check_topics(settings: WorkerSettings) -> WorkerTopics:
     if inputs.pattern is not None:
         await check_rights(settings.kafka, needed_rights(settings, [topic.name for topic in topics.inputs]))
     _check_size(topics.written[settings.topics.dead_letters])
+    if settings.topics.control is not None:
+        check_control_topic(topics.written[settings.topics.control])
     return topics
 
 

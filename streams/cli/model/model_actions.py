@@ -4,8 +4,8 @@ The commands load them when they run: their help needs no client of Triton or Ka
 """
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -30,8 +30,15 @@ from dehusk.streams.cli.model.version_views import (
     print_versions,
 )
 from dehusk.streams.cli.shared.terminal import ask, warn
-from dehusk.streams.models.candidate import Candidate, find_candidate, read_text
-from dehusk.streams.models.lifecycle import Removal, add_version, check_removable, load_added, remove_version
+from dehusk.streams.models.candidate import Candidate, find_candidate
+from dehusk.streams.models.lifecycle import (
+    Added,
+    Removal,
+    add_version,
+    check_removable,
+    load_added,
+    remove_version,
+)
 from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
 from dehusk.streams.models.overview import (
     KnownVersion,
@@ -62,7 +69,7 @@ from dehusk.streams.rollout.situation import (
     roles,
     taken_back_versions,
 )
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import TopicSettings
 from dehusk.streams.wording import printable
 
 _CHECK_SECONDS = 60.0
@@ -200,7 +207,11 @@ def verify_version(what: str, checks: Checks, *, as_json: bool) -> None:
 
 def _candidate(what: str, repository: Path) -> Candidate:
     """Return the files that a path names, or those of a version of the repository."""
-    if Path(what).exists() or Path(what).is_symlink() or what.count("/") > 1:
+    try:
+        is_path = Path(what).exists() or Path(what).is_symlink() or what.count("/") > 1
+    except OSError as error:  # its name is too long, or a folder may not be entered
+        raise ConfigurationError(f"cannot read {printable(what)}: {error.strerror}") from error
+    if is_path:
         return find_candidate(Path(what))
     try:
         model, version = split_name(what)
@@ -242,17 +253,15 @@ def add(
     if not is_verified:
         ask(f"Add {model}/{number} to {repository} unchecked?", "nothing is added", yes=yes)
     click.echo(f"adding {place} as {model}/{number} to {repository}", err=True)
-    config = repository / model / CONFIG_FILE
-    before = read_text(config) if config.exists() else None
     with _exit_on_fault(as_json=as_json):
         added = asyncio.run(_add(place, number, checks, hold=hold or load, is_verified=is_verified))
         if load:
-            asyncio.run(_load(checks.triton, added, before))
-    print_added(added, is_loaded=load, as_json=as_json)
+            asyncio.run(_load(checks.triton, added))
+    print_added(added.directory, is_loaded=load, as_json=as_json)
 
 
-async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_verified: bool) -> Path:
-    """Add a version, and return its directory."""
+async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_verified: bool) -> Added:
+    """Add a version."""
 
     async def verify(copied: Candidate) -> None:
         await _check(copied, checks)
@@ -268,9 +277,9 @@ async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_veri
     )
 
 
-async def _load(triton: str, added: Path, config: str | None) -> None:
+async def _load(triton: str, added: Added) -> None:
     async with ModelServer(triton) as server:
-        await load_added(server, added, config)
+        await load_added(server, added)
 
 
 def remove(sources: Sources, name: str, *, yes: bool, as_json: bool) -> None:
@@ -283,8 +292,12 @@ def remove(sources: Sources, name: str, *, yes: bool, as_json: bool) -> None:
 
 
 async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> None:
-    topic = sources.control_topic
-    needed = await _needed(sources.kafka, topic, model, version) if topic else frozenset()
+    """Ask, and remove a version.
+
+    With a control topic, roll-outs are asked again while no other command has versions served.
+    """
+    topic, scope = sources.control_topic, Scope(model, TopicSettings().group)
+    needed, revision = await _needed(sources, scope, version)
     removal = Removal(sources.repository, model, version, needed)
     async with AsyncExitStack() as stack:
         is_asked = not sources.without_triton
@@ -294,7 +307,21 @@ async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> N
         served = ", which Triton serves to those that name it" if is_served else ""
         unasked = "" if topic else ", whether or not a roll-out needs it (--control-topic)"
         ask(f"Delete {removal.directory}{served}{unasked}?", "nothing is deleted", yes=yes)
-        await remove_version(removal, server)
+        guard = await stack.enter_async_context(_guarded(sources, scope, revision, f"removal of {removal}"))
+        needed, _ = await _needed(sources, scope, version)
+        await remove_version(replace(removal, needed=needed), server, guard)
+
+
+@asynccontextmanager
+async def _guarded(sources: Sources, scope: Scope, revision: int, reason: str) -> AsyncIterator[Guard]:
+    """With a control topic, claim the versions of a model that are served; raises what `claimed` does."""
+    if not sources.control_topic:
+        yield unguarded
+        return
+    topic = ControlTopic(sources.kafka, sources.control_topic)
+    change = Change(datetime.now(UTC), user_name(), reason)
+    async with claimed(topic, scope, revision, change, SERVE_SECONDS) as claim:
+        yield claim.check
 
 
 def repair(sources: Sources, name: str, group: str, *, yes: bool, as_json: bool) -> None:
@@ -318,12 +345,8 @@ async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
             return planned
         print_repair(sources.repository / scope.model / CONFIG_FILE, planned)
         ask("Repair it?", "nothing was changed", yes=yes)
-        guard: Guard = unguarded
+        guard = await stack.enter_async_context(_guarded(sources, scope, revision, "repair of the policy"))
         if sources.control_topic:
-            topic = ControlTopic(sources.kafka, sources.control_topic)
-            change = Change(datetime.now(UTC), user_name(), "repair of the policy")
-            claim = await stack.enter_async_context(claimed(topic, scope, revision, change, SERVE_SECONDS))
-            guard = claim.check
             again, _ = await _plan_repair(sources, scope, server)
             if (again.kept, again.trusted) != (planned.kept, planned.trusted):
                 raise ConflictError(f"what {scope.model} needs was changed meanwhile; try again")
@@ -351,8 +374,14 @@ async def _check_answers(server: ModelServer | None, candidate: Candidate) -> No
         await check_answers(candidate, server)
 
 
-async def _needed(kafka: KafkaSettings, topic: str, model: str, version: str) -> frozenset[str]:
-    """Return the versions that roll-outs need, if the one to remove is none of them."""
-    control = await read_existing(ControlTopic(kafka, topic))
-    check_unused(control, model, version)
-    return frozenset(pinned_versions(control, model))
+async def _needed(sources: Sources, scope: Scope, version: str) -> tuple[frozenset[str], int]:
+    """Return the versions that roll-outs need, if the one to remove is none, and the revision of a state.
+
+    Without a control topic, that is none.
+    """
+    if not sources.control_topic:
+        return frozenset(), 0
+    control = await read_existing(ControlTopic(sources.kafka, sources.control_topic))
+    check_unused(control, scope.model, version)
+    state = control.states.get(scope)
+    return frozenset(pinned_versions(control, scope.model)), state.revision if state else 0

@@ -74,8 +74,8 @@ async def test_a_number_that_another_one_takes_meanwhile_leaves_the_policy_as_it
 async def test_a_version_is_added_whole(repository: Path, candidate: Candidate) -> None:
     assert next_version("model", repository) == "10"
     added = await add_version(candidate, repository, "model", "10", passes, hold=False)
-    assert contents(added) == contents(candidate.model.parent)
-    assert sorted(each.name for each in added.parent.iterdir()) == ["1", "10", "9", "config.pbtxt"]
+    assert contents(added.directory) == contents(candidate.model.parent)
+    assert sorted(each.name for each in added.directory.parent.iterdir()) == ["1", "10", "9", "config.pbtxt"]
     assert find_model(repository, "model")[0].version == "10"
 
 

@@ -51,6 +51,25 @@ async def test_the_state_and_the_workers_that_are_there_are_found(control: Contr
     assert found.others == []
 
 
+@pytest.mark.parametrize(
+    ("topic", "fault"),
+    [
+        (Topic("t", 8, 1, cleanup_policy="compact"), "it has 8 partitions, and one is needed$"),
+        (Topic("t", 1, 1, cleanup_policy="delete"), "its cleanup.policy is delete, and has to be compact$"),
+        (Topic("t", 2, 1, cleanup_policy="delete"), "2 partitions, .*; its cleanup.policy is delete"),
+    ],
+)
+async def test_a_topic_of_another_kind_is_no_control_topic(
+    monkeypatch: pytest.MonkeyPatch, topic: Topic, fault: str
+) -> None:
+    async def describe(_kafka, _names) -> dict[str, Topic]:
+        return {"t": topic}
+
+    monkeypatch.setattr(module, "describe_topics", describe)
+    with pytest.raises(ConfigurationError, match=f"^topic t is no control topic: .*{fault}"):
+        await read_situation(ControlTopic(KAFKA, "t"), SCOPE)
+
+
 @pytest.mark.usefixtures("control")
 async def test_a_topic_that_is_missing_is_told_with_the_command_that_creates_it() -> None:
     created = "--create --topic missing --partitions 1 --replication-factor 1 --config cleanup.policy=compact"

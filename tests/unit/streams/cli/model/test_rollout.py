@@ -164,6 +164,35 @@ def test_a_command_that_comes_second_leaves_triton_as_it_was(
     assert Server.served == ["7"]
 
 
+@pytest.mark.usefixtures("cluster")
+def test_a_version_that_is_needed_by_the_time_of_the_answer_stays(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs.write_version(repository / "dehusk" / "8", graphs.always(0.5))
+    graphs.write_version(repository / "dehusk" / "9", graphs.always(0.5))
+    free, needed = (
+        Control(states={SCOPE: START}),
+        Control(states={SCOPE: with_canary(START, Part("8", 0.1), "me")}),
+    )
+    found, claims = [free, needed], []
+
+    async def read(_topic) -> Control:
+        return found.pop(0)
+
+    @asynccontextmanager
+    async def claimed(topic, scope, revision, change, _seconds) -> AsyncIterator[HeldClaim]:
+        claims.append((scope.model, revision, change.reason))
+        yield HeldClaim(topic, scope, change)
+
+    monkeypatch.setattr(model_actions, "read_existing", read)
+    monkeypatch.setattr(model_actions, "claimed", claimed)
+    words = ["remove", "dehusk/8", "--control-topic", "dehusk-control", "--without-triton"]
+    ended = CliRunner().invoke(model.command, [*words, "--repository", str(repository)], input="y\n")
+    assert "dehusk/8 is needed: the roll-out of model dehusk in group news names it" in str(ended.exception)
+    assert claims == [("dehusk", 0, "removal of dehusk/8")]
+    assert (repository / "dehusk" / "8").exists()
+
+
 def test_a_status_says_that_no_worker_reports(cluster: Cluster) -> None:
     cluster.situation = Situation(SCOPE, START, [])
     assert cluster.run("status", "dehusk").stdout.endswith("no worker of the group reports\n")
@@ -258,7 +287,8 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("promote", "dehusk/8", "--limit", "most-errors=-1"), "no finite number from 0 on, as most-errors"),
         (("promote", "dehusk/8", "--limit", "most-errors=nan"), "no finite number from 0 on, as most-errors"),
         (("promote", "dehusk/8", "--limit", "most-latency=inf"), "no finite number from 0 on"),
-        (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on, as least-pages"),
+        (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on and below 9,"),
+        (("promote", "dehusk/8", "--limit", f"least-pages={1 << 63}"), "no finite number from 1 on"),
         (("promote", "dehusk/8", "--hold", "10m"), "times of each step: give --steps"),
         (("promote", "dehusk/8", "--give-up-after", "10m"), "times of each step: give --steps"),
         (("promote", "dehusk/8", "--steps", "10%,5%"), "larger than the one before, and below all"),
