@@ -18,6 +18,7 @@ from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
 from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import Moved, unload
+from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state, write
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
@@ -149,10 +150,10 @@ async def open_rollout(
         )
 
 
-async def _unload(settings: WorkerSettings, gone: set[str], moved: Moved) -> None:
+async def _unload(settings: WorkerSettings, gone: set[str], moved: Moved, guard: Guard) -> None:
     """Have Triton unload versions that nobody labels with, and move its trusted version."""
     async with ModelServer(settings.triton.address) as server:
-        await unload(server, settings.triton.model, gone, moved)
+        await unload(server, settings.triton.model, gone, moved, guard=guard)
 
 
 def _tell(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:

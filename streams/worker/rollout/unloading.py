@@ -5,17 +5,18 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.rollout import Rollout
 from dehusk.streams.models.serving import Moved
+from dehusk.streams.models.store import Guard
 from dehusk.streams.worker.rollout.steering import RETRY_SECONDS, StateReader
 
 QUIET_SECONDS = 10.0
 """Time for which all workers have to follow a state before versions are unloaded; begun batches end in it."""
 _CHECK_SECONDS = 1.0
 _log = logging.getLogger(__name__)
-Unload = Callable[[set[str], Moved], Awaitable[None]]
-"""Has Triton unload versions, and move its trusted version, as `unload`."""
+Unload = Callable[[set[str], Moved, Guard], Awaitable[None]]
+"""Has Triton unload versions, and move its trusted version, as `unload`, unless the guard raises an error."""
 
 
 class Unloading:
@@ -64,14 +65,17 @@ class Unloading:
     async def _act(self) -> None:
         """Have Triton told what is new and, each time, of versions taken back: a restart loads them again."""
         state, taken_back = self._state, self._reader.taken_back()
-        if state is None or self._reader.is_claimed(datetime.now(UTC)):
+        if state is None:
             return
         is_new = bool(self._left) or self._served != state.serving
         gone = {each for each in self._left | taken_back if self._reader.is_free(each)}
         if not is_new and not gone:
             return
         try:
-            await self._unload(gone, Moved(self._served, state.serving))
+            self._check_alone()
+            await self._unload(gone, Moved(self._served, state.serving), self._check_alone)
+        except ConflictError:
+            return
         except UnavailableError as error:
             if is_new:
                 _log.warning("Triton does not unload what the roll-out has left: %s", error)
@@ -81,6 +85,15 @@ class Unloading:
                 _log.warning("Triton refuses to unload what the roll-out has left: %s", error)
         if is_new:
             self._told(state, gone)
+
+    def _check_alone(self) -> None:
+        """Check that the state is as it was, and no command has versions served: it may have loaded others.
+
+        Raises:
+            ConflictError: it is not, or one has.
+        """
+        if self._reader.state != self._state or self._reader.is_claimed(datetime.now(UTC)):
+            raise ConflictError(f"the roll-out of {self._reader.scope} is being changed")
 
     def _told(self, state: Rollout, gone: set[str]) -> None:
         if gone:

@@ -1,6 +1,7 @@
 """Versions that a roll-out has left, which one worker has Triton unload."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Change, Claim, Part, Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.models.serving import Moved
+from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.control import ControlKey
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
@@ -29,6 +31,8 @@ class Group:
         self.reader = StateReader(KafkaSettings(), "control", SCOPE)
         self.told: list[tuple[set[str], Moved]] = []
         self.refusal: Exception | None = None
+        self.meanwhile: Callable[[], None] = bool
+        """Events while Triton is asked what it serves."""
         self.change(CANARY)
         self.first, self.second = (Unloading(self.reader, name, self.unload) for name in ("a", "b"))
 
@@ -41,7 +45,9 @@ class Group:
             report = WorkerReport(name, state.revision, state.serving, state.canary and state.canary.version)
             self.tell(ControlKey(SCOPE, name), report.encode())
 
-    async def unload(self, gone: set[str], moved: Moved) -> None:
+    async def unload(self, gone: set[str], moved: Moved, guard: Guard) -> None:
+        self.meanwhile()
+        guard()
         self.told.append((gone, moved))
         if self.refusal is not None:
             raise self.refusal
@@ -115,6 +121,23 @@ async def test_while_a_command_has_versions_served_nothing_is_unloaded(group: Gr
     now = datetime.now(UTC)
     claim = Claim(Change(now, "ada", "version 9"), now + timedelta(hours=1))
     group.tell(ControlKey(OTHER, claim="one"), claim.encode())
+    group.change(ENDED)
+    await group.look(0, LATER)
+    assert group.told == []
+
+
+@pytest.mark.parametrize("change", ["claim", "state"])
+async def test_nothing_is_unloaded_if_a_command_comes_meanwhile(group: Group, change: str) -> None:
+    now = datetime.now(UTC)
+    claim = Claim(Change(now, "ada", "version 9"), now + timedelta(hours=1))
+
+    def come() -> None:
+        if change == "claim":
+            group.tell(ControlKey(OTHER, claim="one"), claim.encode())
+        else:
+            group.change(promote(ENDED, "9", "ada"))
+
+    group.meanwhile = come
     group.change(ENDED)
     await group.look(0, LATER)
     assert group.told == []
