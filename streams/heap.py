@@ -1,7 +1,8 @@
-"""The heap of a process, by glibc: what stays out of it, and when its free memory is returned."""
+"""Memory of a process: its limits, what stays out of its heap, and when free memory of that is returned."""
 
 import asyncio
 import ctypes
+import resource
 import sys
 
 from dehusk.streams.settings import MIB
@@ -51,6 +52,12 @@ class Heap:
         many = self._bytes + self._bytes_before >= _MANY_BYTES
         self._bytes, self._bytes_before = 0, self._bytes
         return many
+
+
+def within_hard_limit(kind: int, wanted: int) -> int:
+    """Return a limit of a kind such as `resource.RLIMIT_DATA`, at most the hard one of this process."""
+    hard = resource.getrlimit(kind)[1]
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def release_free_memory() -> None:

@@ -38,6 +38,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
+def encodable(text: str) -> str:
+    """Return a text without surrogates, which stand for bytes that are no UTF-8; JSON cannot hold them."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def without_password(url: str) -> str:
     """Return a URL, even a malformed one, with `***` for user, password and the values of its query."""
     return _PARAMETER.sub(r"\1***", _CREDENTIALS.sub(r"\1***@", url))

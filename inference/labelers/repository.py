@@ -1,5 +1,6 @@
 """The model repository: one directory per model, one numbered directory per immutable version."""
 
+import re
 from pathlib import Path
 
 from dehusk.schemas.errors import ConfigurationError
@@ -11,18 +12,48 @@ DEFAULT_REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 MODEL_FILE = "model.onnx"
 CARD_FILE = "card.md"
 CONFIG_FILE = "config.pbtxt"
+_VERSION = re.compile("[1-9][0-9]{0,17}")
+"""Names of folders that Triton takes for versions, as far as its policies can name them."""
 
 
 def models(repository: Path) -> list[str]:
-    """Return the models that have a version, by name."""
-    folders = repository.iterdir() if repository.is_dir() else ()
-    return sorted(folder.name for folder in folders if versions(repository, folder.name))
+    """Return the models that have a version, by name.
+
+    Raises:
+        ConfigurationError: the repository cannot be read.
+    """
+    return sorted(folder.name for folder in _within(repository) if versions(repository, folder.name))
 
 
 def versions(repository: Path, model: str) -> list[str]:
-    """Return the versions of a model that hold a model file, oldest first; none if there is no such model."""
-    found = (file.parent.name for file in (repository / model).glob(f"*/{MODEL_FILE}"))
-    return sorted((name for name in found if name.isdecimal()), key=int)
+    """Return the versions of a model that hold a model file, oldest first; none if there is no such model.
+
+    One that may not be read counts: it may be the one that is meant to label.
+
+    Raises:
+        ConfigurationError: the folder of the model cannot be read.
+    """
+    folders = [each for each in _within(repository / model) if _VERSION.fullmatch(each.name)]
+    return sorted((each.name for each in folders if _may_hold_model(each)), key=int)
+
+
+def _within(folder: Path) -> list[Path]:
+    try:
+        return [*folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {folder}: {error.strerror}") from error
+
+
+def _may_hold_model(version: Path) -> bool:
+    try:
+        (version / MODEL_FILE).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def served(repository: Path, model: str) -> list[str]:
@@ -50,10 +81,12 @@ def _by_config(repository: Path, model: str) -> tuple[list[str], str]:
     from dehusk.inference.labelers.version_policy import served_versions, trusted_version  # noqa: PLC0415 protobuf is loaded only where it is used
 
     config = repository / model / CONFIG_FILE
-    text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
     try:
+        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
         by_policy = served_versions(text, versions(repository, model))
         return by_policy, trusted_version(text, by_policy)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {config}: {error.strerror}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{config}: {error}") from error
 

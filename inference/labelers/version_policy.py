@@ -162,7 +162,7 @@ def _parsed(config: str, places: Sequence[_Place], name: str) -> Any:  # noqa: A
     text = "\n".join(config[begin:end] for begin, end in places)
     try:
         return text_format.Parse(text, _ModelConfig(), allow_unknown_field=name == _PARAMETERS)
-    except text_format.ParseError as error:
+    except (text_format.ParseError, RecursionError) as error:
         raise ConfigurationError(f"{name} cannot be read: {error}") from error
 
 

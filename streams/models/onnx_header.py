@@ -17,6 +17,7 @@ from dehusk.inference.labelers.signature import (
 )
 from dehusk.streams.models.names import Fault, FaultError
 
+_MAX_FIELDS = 10_000
 _GRAPH, _PROPERTIES = 7, 14
 _INPUT, _OUTPUT = 11, 12
 _TYPES = {
@@ -141,8 +142,11 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def _fields_of(message: memoryview, *numbers: int) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the fields of some numbers."""
-    return (field for field in _fields(message) if field[0] in numbers)
+    """Yield the fields of some numbers; more than any model has are an error."""
+    for count, field in enumerate(field for field in _fields(message) if field[0] in numbers):
+        if count == _MAX_FIELDS:
+            raise ValueError(f"it has over {_MAX_FIELDS:,} properties, inputs or outputs")
+        yield field
 
 
 def _varint(message: memoryview, offset: int) -> tuple[int, int]:

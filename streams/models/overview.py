@@ -1,6 +1,7 @@
 """The versions of models on disk and on Triton, side by side."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, 
 from dehusk.inference.labelers.signature import SIGNATURE_KEY
 from dehusk.inference.labelers.triton_client import READY, ServedVersion, ready_in
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.models.candidate import header_of, read_text
+from dehusk.streams.models.candidate import MAX_MODEL_BYTES, header_of, open_plain, read_text
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import ModelServer
 
@@ -76,16 +77,16 @@ def stored_versions(repository: Path, model: str = "") -> list[StoredVersion]:
 def _stored_version(repository: Path, model: str, version: str) -> StoredVersion:
     file = repository / model / version / MODEL_FILE
     signature = problem = ""
+    size, sha256 = 0, ""
     try:
+        with open_plain(file, MAX_MODEL_BYTES) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
         signature = header_of(file).properties.get(SIGNATURE_KEY, "none").partition(";")[0]
     except FaultError as error:
         problem = str(error)
-    size, sha256 = 0, ""
-    try:
-        with file.open("rb") as opened:
-            size, sha256 = file.stat().st_size, hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
-        problem = problem or f"{file}: {error.strerror}"
+        problem = f"{file}: {error.strerror}"
     try:
         is_served, is_trusted = version in served(repository, model), version == trusted(repository, model)
     except ConfigurationError as error:

@@ -17,6 +17,7 @@ from dehusk.inference.labelers.repository import MODEL_FILE
 from dehusk.inference.labelers.signature import Signature
 from dehusk.inference.labelers.triton_client import READY, RefusedError
 from dehusk.schemas.errors import DehuskError, LateError, UnavailableError
+from dehusk.streams.heap import within_hard_limit
 from dehusk.streams.models.model_config import WARMUP, as_override, renamed
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.server import ModelServer
@@ -188,7 +189,8 @@ def _serve(connection: Connection, file: Path, signature: Signature) -> None:
     """Answer batches until the other end is closed."""
     from dehusk.inference.labelers.onnx import open_session, run  # noqa: PLC0415 this process alone needs the runtime
 
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    limit = within_hard_limit(resource.RLIMIT_AS, _MAX_MEMORY)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     session = None
     with suppress(EOFError, OSError):
         connection.send(None)

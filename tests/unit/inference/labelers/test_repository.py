@@ -19,6 +19,23 @@ def test_versions_are_numbered_directories_with_a_model_oldest_first(repository)
     assert versions(repository, "other") == []
 
 
+@pytest.mark.parametrize("name", ["007", "0", "٣", "9" * 19, "-1"])
+def test_folders_that_triton_takes_for_no_versions_are_none(repository, name):
+    (repository / "boilernet" / name).mkdir()
+    (repository / "boilernet" / name / "model.onnx").touch()
+    assert versions(repository, "boilernet") == ["1", "9", "10"]
+
+
+def test_a_version_of_which_nothing_can_be_told_is_not_passed_over(repository):
+    (repository / "boilernet" / "11" / "model.onnx").symlink_to("model.onnx")  # no right, for any user
+    assert find_model(repository, "boilernet")[0].version == "11"
+
+
+def test_a_name_that_no_folder_can_have_is_an_error(repository):
+    with pytest.raises(ConfigurationError, match=r"cannot read .*File name too long"):
+        find_model(repository, 300 * "a")
+
+
 def test_the_newest_version_is_found_unless_another_is_asked_for(repository):
     assert find_model(repository, "boilernet") == (
         ModelVersion("boilernet", "10"),

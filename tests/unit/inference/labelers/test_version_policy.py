@@ -2,6 +2,7 @@ import pytest
 
 from dehusk.inference.labelers.repository import find_model, served
 from dehusk.inference.labelers.version_policy import (
+    named_trusted,
     names_versions,
     served_versions,
     trusted_version,
@@ -100,6 +101,11 @@ def test_the_version_that_a_configuration_trusts(parameters: str, version: str) 
     again = with_versions(changed, ["9", "10"], "10")
     assert (served_versions(again, KNOWN), trusted_version(again, KNOWN)) == (["9", "10"], "10")
     assert len(again) < len(changed) + 8
+
+
+def test_parameters_that_nest_too_deep_are_not_read() -> None:
+    with pytest.raises(ConfigurationError, match="parameters cannot be read"):
+        named_trusted(f"parameters {{ {'x { ' * 3_000}{'} ' * 3_000} }}")
 
 
 def test_parameters_that_cannot_be_read_are_not_guessed() -> None:

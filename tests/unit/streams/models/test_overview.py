@@ -1,6 +1,9 @@
 """Versions on disk, as the commands list them."""
 
+import os
 from pathlib import Path
+
+import pytest
 
 from dehusk.streams.models.overview import stored_versions
 from tests.unit.streams.models import graphs
@@ -17,3 +20,17 @@ def test_a_version_whose_file_cannot_be_read_is_listed_with_the_reason(tmp_path:
     assert (broken.version, broken.sha256, broken.bytes) == ("1", "", 0)
     assert "model.onnx" in broken.problem
     assert whole.sha256
+
+
+@pytest.mark.parametrize("target", ["pipe", "/dev/zero"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, target: str) -> None:
+    graphs.write_version(tmp_path / "model" / "1", b"")
+    graphs.write_config(tmp_path / "model", "model")
+    file = tmp_path / "model" / "1" / "model.onnx"
+    file.unlink()
+    if target == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(target)
+    (listed,) = stored_versions(tmp_path, "model")
+    assert (listed.sha256, listed.bytes, bool(listed.problem)) == ("", 0, True)
