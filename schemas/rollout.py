@@ -19,13 +19,13 @@ from msgspec import Meta
 from dehusk.schemas.errors import ConfigurationError
 
 _VERSION = re.compile(r"^[0-9]{1,18}\Z")
-_MAX_COUNT = (1 << 63) - 1
+MAX_COUNT = (1 << 63) - 1
 _MAX_NUMBER = sys.float_info.max
 Version = Annotated[str, Meta(pattern=_VERSION.pattern)]
 Share = Annotated[float, Meta(gt=0, le=1)]
 Time = Annotated[datetime, Meta(tz=True)]
-Count = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
-PositiveCount = Annotated[int, Meta(ge=1, le=_MAX_COUNT)]
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 Number = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
 GIVE_UP_SECONDS = 86_400.0
 """Time after its hold for which a step of a promotion waits by default."""

@@ -7,6 +7,7 @@ the end of a file.
 import io
 import re
 import zlib
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -45,7 +46,8 @@ class WetPart:
             self._write("metadata", row.url, "application/warc-fields", _fields(row), headers)
             return
         if document.fetched_at is not None:
-            headers["WARC-Date"] = _warc_date(document.fetched_at)
+            with suppress(OverflowError):  # of the first or last day that there is, in another time zone
+                headers["WARC-Date"] = _warc_date(document.fetched_at)
         if document.language:
             headers["WARC-Identified-Content-Language"] = three_letters(document.language)
         self._write("conversion", row.url, "text/plain", document.text.encode(), headers)

@@ -7,6 +7,7 @@ process lives, and `RawMessages` reads single messages again from where they are
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from itertools import chain
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -26,6 +27,7 @@ from dehusk.streams.settings import KIB, MIB, KafkaSettings
 _FETCH_BYTES = 8 * MIB
 _SINGLE_FETCH_BYTES = 64 * KIB
 """Bytes of a partition for a single message; a batch of records that is larger comes whole."""
+_MOST_OFFSET = (1 << 63) - 1
 _SINGLE_WAIT_MS = 100
 STALL_SECONDS = 60.0
 """Longest wait for the next records that a topic is known to hold."""
@@ -33,6 +35,14 @@ REACH_FACTOR = 4
 """Times as far back that is read next if the newest offsets held too few messages."""
 Timed = tuple[Message, int]
 """A message and its time in milliseconds since 1970."""
+
+
+def record_time(milliseconds: int) -> datetime:
+    """Return the time of a record; the last there is for those beyond, as producers may count nanoseconds."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError):
+        return datetime.max.replace(tzinfo=UTC)
 
 
 async def read(
@@ -263,6 +273,8 @@ class RawMessages:
 
     async def _exists(self, origin: Origin) -> bool:
         """Return True if there is the partition; aiokafka would wait for it, or brokers create its topic."""
+        if origin.partition < 0 or not 0 <= origin.offset <= _MOST_OFFSET:
+            return False
         if origin.partition >= self._partitions.get(origin.topic, 0):  # the topic may have grown
             found = (await describe_topics(self._settings, [origin.topic])).get(origin.topic)
             self._partitions[origin.topic] = 0 if found is None else found.partitions

@@ -7,6 +7,7 @@ A torn last line, as a crash leaves it, is moved to another file when the file i
 import codecs
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -133,11 +134,14 @@ def refuse_misfits(misfits: Mapping[str, Misfit], path: Path) -> None:
 def _open(path: Path) -> int:
     is_new = not path.exists()
     try:
-        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
         if is_new:
             sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise ConfigurationError(f"{_name(path)} is no regular file: name another one")
     return file
 
 
@@ -156,7 +160,7 @@ def _torn(data: bytes) -> bytes:
     """Return the last line if it is not whole, else nothing."""
     last = data[data.rfind(b"\n") + 1 :]
     try:
-        orjson.loads(last or b"null")
+        orjson.loads(last.removeprefix(codecs.BOM_UTF8) or b"null")
     except orjson.JSONDecodeError:
         return last
     return b""

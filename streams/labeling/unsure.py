@@ -81,7 +81,7 @@ def _document(message: Message, registry: SchemaRegistry | None) -> _Document:
         return msgspec.json.decode(in_json(message, registry).value or b"", type=_Document)
     except PageError as error:
         raise ConfigurationError(str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(
             f"{origin_of(message)} does not say where its page is, or how sure its content: documents of "
             "--format document do"

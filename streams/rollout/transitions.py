@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import GIVE_UP_SECONDS, Change, Part, Rollout, Steps
+from dehusk.streams.wording import encodable
 
 _MAX_REASON = 2000
 """Characters of a reason, which may quote what a server has answered."""
@@ -199,7 +200,7 @@ def ask_rollback(state: Rollout, changed: Rollout) -> str:
 
 
 def _next(state: Rollout, by: str, reason: str) -> Rollout:
-    change = Change(datetime.now(UTC), by, reason[:_MAX_REASON])
+    change = Change(datetime.now(UTC), encodable(by), encodable(reason[:_MAX_REASON]))
     return replace(state, revision=state.revision + 1, change=change)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from urllib.parse import unquote
 
@@ -12,10 +12,11 @@ import orjson
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.pages import Message, ModelVersion
-from dehusk.streams.kafka.reader import read
+from dehusk.streams.kafka.reader import read, record_time
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.page import known_url
 from dehusk.streams.sources.source import Record
+from dehusk.streams.wording import encodable
 
 _MAX_DETAIL = 500
 """Characters of a detail, which may quote a page at any length."""
@@ -87,8 +88,7 @@ class AuditRecord:
 
 def shorten(detail: str) -> str:
     """Shorten a detail to what is kept of it."""
-    text = detail if len(detail) <= _MAX_DETAIL else f"{detail[: _MAX_DETAIL - 1]}…"
-    return text.encode("utf-8", "replace").decode()
+    return encodable(detail if len(detail) <= _MAX_DETAIL else f"{detail[: _MAX_DETAIL - 1]}…")
 
 
 def read_audit_record(message: Message) -> AuditRecord | None:
@@ -123,4 +123,4 @@ async def find_entries(kafka: KafkaSettings, topic: str, url: str) -> AsyncGener
                 continue
             for page in record.pages:
                 if page.url and unquote(page.url) == wanted:
-                    yield AuditEntry(datetime.fromtimestamp(milliseconds / 1000, UTC), record, page)
+                    yield AuditEntry(record_time(milliseconds), record, page)

@@ -111,6 +111,8 @@ def _read(message: Message, before: Headers, added: Headers) -> DeadLetter:
     error = Message(None, None, added)
     connect = {name: _text(error, _CONNECT + name) for name in _CONNECT_NAMES}
     origin = Origin(connect["topic"], int(connect["partition"]), int(connect["offset"]))
+    if origin.partition < 0 or origin.offset < 0:
+        raise ValueError(f"{origin} is no position")
     kept = tuple(header for header in before if header[0] not in (_REPLAYS, _REPLAY_OF))
     replays, first_origin = _replayed(Message(None, None, before)) or (0, origin)
     return DeadLetter(

@@ -4,13 +4,13 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
 from dehusk.schemas.documents import Origin, origin_of
 from dehusk.streams.kafka.client import Topic, describe_topics
 from dehusk.streams.kafka.producer import Outgoing, send
-from dehusk.streams.kafka.reader import read
+from dehusk.streams.kafka.reader import read, record_time
 from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.settings import Compression, KafkaSettings
 from dehusk.streams.topics.dead_letters import (
@@ -80,7 +80,7 @@ async def find_letters(
         async for message, milliseconds in messages:
             letter = read_dead_letter(message)
             if letter is not None and selection.matches(letter):
-                location, time = origin_of(message), datetime.fromtimestamp(milliseconds / 1000, UTC)
+                location, time = origin_of(message), record_time(milliseconds)
                 yield FoundLetter(letter, location, time, history.settled(letter, location))
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from math import inf
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ import click
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Limits, Scope
+from dehusk.schemas.rollout import MAX_COUNT, Limits, Scope
 from dehusk.streams.cli.shared.kafka_options import group_option, kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import (
     NumberRange,
@@ -80,9 +80,12 @@ def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str,
             limits[_LIMITS[name]] = kind(value)
         except ValueError as error:
             raise click.BadParameter(f"{value!r} is no number for {name}") from error
-        minimum = 1 if kind is int else 0
-        if not minimum <= limits[_LIMITS[name]] < inf:
-            raise click.BadParameter(f"{value} is no finite number from {minimum} on, as {name} has to be")
+        minimum, maximum = (1, MAX_COUNT) if kind is int else (0, float_info.max)
+        if not minimum <= limits[_LIMITS[name]] <= maximum:
+            unit = f" and below {maximum:,}" if kind is int else ""
+            raise click.BadParameter(
+                f"{value} is no finite number from {minimum} on{unit}, as {name} has to be"
+            )
     return limits
 
 

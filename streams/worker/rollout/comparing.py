@@ -17,6 +17,7 @@ from dehusk.schemas.trials import Comparison, Example, Figures, bucket_of, bucke
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.verdict import SMOOTHING
+from dehusk.streams.wording import encodable
 from dehusk.streams.worker.rollout.plan import OpenVersion
 
 _MAX_TEXT = 200
@@ -191,13 +192,8 @@ def _ratio(tried: int, trusted: int, words: int) -> dict[int, int]:
 def _example(page: PackedPage, trusted: Prediction, tried: Prediction, block: int) -> Example:
     prepared: PreparedPage = pickle.loads(page.packed)  # noqa: S301 a process of the pool packed it
     return Example(
-        _encodable(page.identity.url[:_MAX_URL]),
-        _encodable(prepared.segmented.texts[block][:_MAX_TEXT]),
+        encodable(page.identity.url[:_MAX_URL]),
+        encodable(prepared.segmented.texts[block][:_MAX_TEXT]),
         round(float(trusted.probabilities[block]), 4),
         round(float(tried.probabilities[block]), 4),
     )
-
-
-def _encodable(text: str) -> str:
-    """Return a text without surrogates, which JSON cannot hold."""
-    return text.encode("utf-8", "replace").decode()

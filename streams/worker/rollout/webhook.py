@@ -12,6 +12,7 @@ import orjson
 
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.availability import UNAVAILABLE
+from dehusk.streams.kafka.reader import record_time
 from dehusk.streams.rollout.control import LIVE_SECONDS, REPORT_SECONDS, ControlKey
 from dehusk.streams.worker.rollout.steering import StateReader
 from dehusk.streams.worker.rollout.stepping import TURN_SECONDS
@@ -113,7 +114,7 @@ def changed(scope: Scope, state: Rollout) -> Event:
 
 def worker_gone(scope: Scope, worker: str, last_report: int, by: str) -> Event:
     """Return the event of a worker that reports no more, since a time in milliseconds since 1970."""
-    last = datetime.fromtimestamp(last_report / 1000, UTC)
+    last = record_time(last_report)
     return {
         "event": "worker-gone",
         "id": f"{scope.model}/{scope.group}/{worker}/{last_report}",

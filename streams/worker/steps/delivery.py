@@ -24,6 +24,7 @@ from dehusk.streams.settings import UNSURE_BELOW, TopicSettings
 from dehusk.streams.sources.source import Record, named_url
 from dehusk.streams.topics.audit import AuditedBatch, AuditedPage, AuditRecord, PageOutcome, shorten
 from dehusk.streams.topics.dead_letters import PREFIX, dead_letter
+from dehusk.streams.wording import encodable
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.results import CleanedMessage
@@ -67,7 +68,7 @@ def _without_document(
     outcome: PageOutcome, drop: Skipped | Broken, message: Message, stage: str | None = None
 ) -> AuditedPage:
     url = drop.url or named_url(message)
-    url = None if url is None else url.encode("utf-8", "replace").decode()
+    url = None if url is None else encodable(url)
     return AuditedPage(url, outcome, drop.reason.value, shorten(drop.detail), stage)
 
 

@@ -12,6 +12,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.wording import without_password
 from dehusk.streams.worker.tracing.spans import SpanTraces
 
@@ -31,13 +32,19 @@ async def exported_traces(
 
     The standard variables of OpenTelemetry (`OTEL_…`) set the sampler, the resource, the headers and the
     bounds of the queue.
+
+    Raises:
+        ConfigurationError: one of them has a value that OpenTelemetry refuses.
     """
     with _captured_warning() as first_warning:
-        exporter = CollectorWatch(
-            OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), first_warning
-        )
-        provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
-        provider.add_span_processor(BatchSpanProcessor(exporter))
+        try:
+            exporter = CollectorWatch(
+                OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), first_warning
+            )
+            provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+            provider.add_span_processor(BatchSpanProcessor(exporter))
+        except ValueError as error:
+            raise ConfigurationError(f"OpenTelemetry refuses a variable OTEL_…: {error}") from error
         try:
             yield SpanTraces(provider.get_tracer("dehusk", version("dehusk")), group)
         finally:

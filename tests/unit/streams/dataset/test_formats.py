@@ -9,7 +9,7 @@ import tracemalloc
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import duckdb
@@ -160,6 +160,12 @@ def test_wet_has_a_record_for_each_text_and_for_each_error(tmp_path: Path) -> No
         b"error: not-html: a PDF\r\n",
     )
     assert json.loads(note[1]) == {"a": 1}
+
+
+def test_wet_has_times_that_utc_has_not(tmp_path: Path) -> None:
+    first = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+    row = replace(ROWS[0], document=replace(FULL, fetched_at=first))
+    assert len(records(write(tmp_path, "wet", [row]))) == 3
 
 
 def test_wet_is_read_by_warcio(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The file of labels: what was saved stays, whatever happens."""
 
+import codecs
 import errno
 import json
 import os
@@ -11,7 +12,12 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError
 from dehusk.schemas.page_labels import Misfit, PageLabels
-from dehusk.streams.labeling.labels_file import open_labels_file, read_labels_file, refuse_misfits
+from dehusk.streams.labeling.labels_file import (
+    labels_line,
+    open_labels_file,
+    read_labels_file,
+    refuse_misfits,
+)
 
 LABELS = PageLabels(
     id="a",
@@ -123,6 +129,19 @@ def test_a_whole_last_line_without_its_break_is_kept(path: Path) -> None:
         assert file.set_aside is None
         file.save(LABELS)
     assert read_labels_file(path) == {OTHER.id: OTHER, "a": LABELS}
+
+
+def test_a_byte_order_mark_tears_no_line(path: Path) -> None:
+    path.write_bytes(codecs.BOM_UTF8 + labels_line(OTHER).rstrip())
+    with open_labels_file(path) as file:
+        assert (file.set_aside, file.labels) == (None, {OTHER.id: OTHER})
+
+
+def test_labels_are_written_to_files_alone(path: Path) -> None:
+    os.mkfifo(path)
+    for name in (path, Path("/dev/null")):
+        with pytest.raises(ConfigurationError, match="is no regular file"):
+            write(name)
 
 
 def test_one_program_writes_at_a_time(path: Path) -> None:

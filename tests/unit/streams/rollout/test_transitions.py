@@ -196,6 +196,12 @@ def test_a_long_reason_is_shortened() -> None:
     assert len(roll_back(canary(), "me", 5000 * "x").change.reason) == 2000
 
 
+def test_a_reason_with_bytes_that_are_no_utf8_is_kept_without_them() -> None:
+    state = roll_back(canary(), "m\udcf6@host", "sch\udcf6n")
+    assert (state.change.by, state.change.reason) == ("m?@host", "sch?n")
+    assert state.encode()
+
+
 def test_nothing_is_taken_out_that_is_not_named_or_that_is_the_only_one() -> None:
     assert without_version(canary(), "9", "a worker", "NaN") is None
     assert without_version(START, "7", "a worker", "NaN") is None

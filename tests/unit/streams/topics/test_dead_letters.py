@@ -146,6 +146,7 @@ def test_reads_what_kafka_connect_writes():
         (),
         (("__connect.errors.topic", b"raw"),),
         (("__connect.errors.topic", b"raw"), ("__connect.errors.partition", b"one")),
+        tuple((f"__connect.errors.{name}", b"-5") for name in ("topic", "partition", "offset")),
     ],
 )
 def test_what_is_no_letter_is_none(headers):

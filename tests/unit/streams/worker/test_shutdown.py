@@ -43,7 +43,7 @@ print("stopped", flush=True)
 STARTING = """
 import asyncio
 from dehusk.streams.worker import run
-from dehusk.streams.worker_settings import WorkerSettings
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
 async def check_topics(settings):
     print("starting", flush=True)
@@ -53,7 +53,7 @@ async def check_topics(settings):
         print("closed", flush=True)
 
 run.check_topics = check_topics
-asyncio.run(run.run_worker(WorkerSettings()))
+asyncio.run(run.run_worker(WorkerSettings(monitoring=MonitoringSettings(port=0))))
 """
 
 

@@ -12,6 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
 from dehusk.streams.worker.tracing import exporting
 from dehusk.streams.worker.tracing.exporting import CollectorWatch, FirstWarning, exported_traces
@@ -52,6 +53,12 @@ async def send(endpoint: str, flush_seconds: float = 3.0) -> None:
     """Export the span of one batch."""
     async with exported_traces(endpoint, "news", flush_seconds) as traces:
         traces.begin([Message(None, b"")]).end()
+
+
+async def test_a_variable_that_opentelemetry_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "256")
+    with pytest.raises(ConfigurationError, match="OTEL_…: max_export_batch_size must be"):
+        await send("http://127.0.0.1:1")
 
 
 async def test_the_last_spans_are_sent_at_the_end(collector: Collector) -> None:
