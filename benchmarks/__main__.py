@@ -69,9 +69,21 @@ class _Options:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="JSON lines with html and url, plain or .xz; needed for all but the sites and the roll-out.",
 )
-@click.option("--every", default=4, show_default=True, help="Take every n-th page.")
-@click.option("--rounds", default=3, show_default=True, help="Measure steps so often and take the best.")
-@click.option("--repeat", default=4, show_default=True, help="Send the pages so often through the stream.")
+@click.option("--every", type=click.IntRange(1), default=4, show_default=True, help="Take every n-th page.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Measure steps so often and take the best.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Send the pages so often through the stream.",
+)
 @click.option(
     "--labeler",
     "labelers",
@@ -136,6 +148,8 @@ def main(
         if path is None:
             raise click.MissingParameter(param_hint="'--pages'", param_type="option")
         pages = load_pages(path, every)
+        if not pages:
+            raise click.UsageError(f"{path} holds no pages")
         _measure_documents(pages, options)
         if options.wants("steps", "stream"):
             kinds = {"as crawled": pages, "without scripts": [stripped(page) for page in pages]}

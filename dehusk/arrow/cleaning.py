@@ -69,15 +69,13 @@ def clean(
             column, a kept column has the name of one of documents, the times or the statistics of a site are
             something else, or the processes cannot be started.
     """
-    if not isinstance(batch, pa.RecordBatch | pa.Table):
-        raise ConfigurationError(f"the batch is {type(batch).__name__}, neither a RecordBatch nor a Table")
     crawled = {"content_type": content_type, "fetched_at": fetched_at, "language": language, "error": error}
     inputs = {"html": html, "url": url, "id": id, **crawled}
     read = indexes_of(batch, inputs)
     if keep is None:
         given = {*inputs.values(), site_statistics, "site" if site_statistics else None}
         keep = [name for name in batch.schema.names if name not in given]
-    kept = [index_of(batch, name) for name in keep]
+    kept = [index_of(batch, name) for name in dict.fromkeys(keep)]
     schema = _schema([batch.schema.field(number) for number in kept])
     parts = [record_batch((), row_schema())]
     store = None

@@ -15,7 +15,13 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def index_of(batch: Batch, column: str) -> int:
-    """Return the number of the one column of a name."""
+    """Return the number of the one column of a name.
+
+    Raises:
+        ConfigurationError: there is none, or several, or the batch is of another type.
+    """
+    if not isinstance(batch, pa.RecordBatch | pa.Table):
+        raise ConfigurationError(f"the batch is {type(batch).__name__}, neither a RecordBatch nor a Table")
     number: int = batch.schema.get_field_index(column)
     if number < 0:
         problem = "are several columns" if column in batch.schema.names else "is no column"
@@ -27,7 +33,8 @@ def indexes_of(batch: Batch, columns: Mapping[str, str | None]) -> dict[str, int
     """Return the numbers of the columns that are named, by what they hold.
 
     Raises:
-        ConfigurationError: there is no such column, or the times of fetches are something else.
+        ConfigurationError: there is no such column, the batch is of another type, or the times of fetches
+            are something else.
     """
     found = {name: index_of(batch, column) for name, column in columns.items() if column is not None}
     if "fetched_at" in found:

@@ -31,9 +31,9 @@ def with_site(batch: Batch, *, url: str) -> Batch:
     Raises:
         ConfigurationError: there is no such column, or one of the name `site`.
     """
+    urls = map(as_text, map(value_of, batch.column(index_of(batch, url))))
     if "site" in batch.schema.names:
         raise ConfigurationError("there is a column 'site' already")
-    urls = map(as_text, map(value_of, batch.column(index_of(batch, url))))
     sites = [site_of(known_url(url) or url.strip()) or None if isinstance(url, str) else None for url in urls]
     return type(batch).from_arrays(
         [*batch.columns, pa.array(sites, pa.string())], schema=batch.schema.append(_OBSERVED.field("site"))
@@ -84,7 +84,10 @@ def site_statistics(batch: Batch) -> Batch:
     sites, observations = (batch.column(index_of(batch, name)) for name in _OBSERVED.names)
     for site, observation in zip(sites, observations, strict=True):
         if (name := site.as_py()) is not None:
-            pages.setdefault(name, []).append(observation.as_py() or b"")
+            packed = observation.as_py()
+            if not isinstance(packed, bytes | None):
+                raise ConfigurationError(f"an observation is {type(packed).__name__}, not bytes")
+            pages.setdefault(name, []).append(packed or b"")
     rows = [(site, aggregate(site, packed)) for site, packed in pages.items()]
     return _of_columns(type(batch), rows, _STATISTICS)
 

@@ -256,14 +256,28 @@ class _LineWriter:
         self._put(f"]({_escape_address(span.address)})")
 
     def _write_code(self, span: Span) -> None:
-        text = self._text[span.start : span.end]
-        if self._is_after_code:
-            self._write_plain(span.start, span.end)
+        """Write code, which ends before an image or a formula that is no text in it, and goes on behind."""
+        start = span.start
+        while self._images and self._images[-1].character < span.end:
+            position = max(start, self._images[-1].character)
+            self._write_code_text(start, position)
+            self._write_next_image(position)
+            start = position
+        self._write_code_text(start, span.end)
+
+    def _write_code_text(self, start: int, end: int) -> None:
+        text = self._text[start:end]
+        if self._is_after_code or not text.strip():
+            self._write_plain(start, end)
             return
-        fence = "`" * (1 + longest_backticks(text))
-        space = " " if text[0] == "`" or text[-1] == "`" else ""
-        self._put(self._escape_bars(f"{fence}{space}{text}{space}{fence}"))
+        code = text.strip(" ")
+        fence = "`" * (1 + longest_backticks(code))
+        space = " " if code[0] == "`" or code[-1] == "`" else ""
+        before, _, after = text.partition(code)
+        self._put(before)
+        self._put(self._escape_bars(f"{fence}{space}{code}{space}{fence}"))
         self._is_after_code = True
+        self._put(after)
 
     def _write_formula(self, span: Span, after: str) -> None:
         written = _tex(span.meaning, self._previous_character(), after)

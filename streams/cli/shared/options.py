@@ -8,6 +8,7 @@ from functools import reduce, wraps
 from inspect import signature
 from math import isfinite
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -20,7 +21,6 @@ from dehusk.streams.wording import without_password
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
 FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
 _ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
 _BROKER = re.compile(rf"{_HOST}(?::(\d{{1,5}}))?")
@@ -43,6 +43,22 @@ class Address(click.ParamType):
         if not _is_address(value, _ADDRESS):
             self.fail(f"{value!r} is not HOST:PORT, e.g. 127.0.0.1:8080", param, ctx)
         return value
+
+
+class Folder(click.Path):
+    """A folder of this machine, which need not be there."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 click's
+        """Return the path; a URL is refused, as it would name a folder such as `s3:`."""
+        if "://" in str(value):
+            self.fail(f"{without_password(str(value))} is a URL, and no folder of this machine", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = Folder()
 
 
 class Brokers(click.ParamType):

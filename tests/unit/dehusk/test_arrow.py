@@ -184,7 +184,7 @@ def test_other_columns_are_kept_behind_those_of_documents() -> None:
     found = clean(batch)
     assert found.schema == pa.schema([*row_schema(), batch.schema.field("rank"), batch.schema.field("tags")])
     assert found.select(["rank", "tags"]) == batch.select(["rank", "tags"])
-    assert clean(batch, keep=["tags", "page"]).schema.names == [*row_schema().names, "tags", "page"]
+    assert clean(batch, keep=["tags", "page", "tags"]).schema.names == [*row_schema().names, "tags", "page"]
     assert clean(batch, keep=()).schema == row_schema()
 
 
@@ -351,6 +351,9 @@ def test_statistics_that_are_none_are_refused() -> None:
         page = pa.RecordBatch.from_pydict({"site": ["x.test"], "observation": pa.array([wrong], pa.binary())})
         with pytest.raises(dehusk.ConfigurationError, match="observation"):
             dehusk.arrow.site_statistics(page)
+    for of_text in (["text"], [5]):
+        with pytest.raises(dehusk.ConfigurationError, match=r"an observation is (str|int), not bytes"):
+            dehusk.arrow.site_statistics(pa.table({"site": ["x.test"], "observation": of_text}))
     with pytest.raises(dehusk.ConfigurationError, match="the batch is dict, neither a RecordBatch"):
         dehusk.arrow.clean({"html": []}, html="html", url="url")  # type: ignore[type-var]
     with pytest.raises(dehusk.ConfigurationError, match="'site' already"):

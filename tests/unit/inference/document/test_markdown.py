@@ -239,6 +239,11 @@ def test_a_link_goes_around_blocks_and_code() -> None:
     ("html", "text"),
     [
         ("<p>a <img src=d.png alt='b [c]'> e", "a ![b \\[c\\]](https://a.test/b/d.png) e"),
+        ("<p>a <code>b <img src=d alt=e> c</code> f", "a `b` ![e](https://a.test/b/d) `c` f"),
+        (
+            "<p>a <code>`<img src=d><img src=e>``</code>",
+            "a `` ` ``![](https://a.test/b/d)![](https://a.test/b/e)``` `` ```",
+        ),
         ("<p>a <img src='?$x$' alt='$5'>", "a ![\\$5](https://a.test/b/c?%24x%24)"),
         ("<p>a<p><img src=d.png><p>b", "a\n\n![](https://a.test/b/d.png)\n\nb"),
         ("<p>a<figure><img src=d><figcaption>e</figcaption></figure>", "a\n\n![](https://a.test/b/d)\n\ne"),
@@ -640,7 +645,7 @@ def test_players_stand_behind_the_link_that_they_are_in() -> None:
     one = "<p><a href=x>a <video src=v.mp4></video> b</a><a href=x>c <video src=w.mp4></video> d</a>e"
     assert markdown_of(one) == f"[a bc d](https://a.test/b/x) {video} {other} e"
     code = "<p>a <a href=x><kbd>b<img src=i.png alt=i>c <video src=v.mp4></video>d</kbd></a>"
-    assert markdown_of(code) == f"a [`bc d`![i](https://a.test/b/i.png)](https://a.test/b/x) {video}"
+    assert markdown_of(code) == f"a [`b`![i](https://a.test/b/i.png)`c d`](https://a.test/b/x) {video}"
 
 
 def test_what_is_struck_leaves_the_text_alone() -> None:

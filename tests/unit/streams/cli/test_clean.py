@@ -383,6 +383,13 @@ def test_options_that_have_no_effect_are_wrong(crawl: Path, options: list[str], 
     assert said in ended.stderr.splitlines()[-1]
 
 
+def test_files_are_not_written_into_stores(crawl: Path) -> None:
+    ended = clean(crawl, "--output", "s3://key:secret@pages/out")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "s3://***@pages/out is a URL, and no folder of this machine" in ended.stderr
+    assert not Path("s3:").exists()
+
+
 def test_links_are_for_no_files_of_texts(crawl: Path, tmp_path: Path) -> None:
     ended = clean(crawl, "--output", tmp_path / "out", "--output-format", "wet", "--with-links")
     assert "--with-links is for documents with all fields, not wet" in ended.stderr

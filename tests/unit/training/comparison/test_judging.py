@@ -1,3 +1,4 @@
+import signal
 from contextlib import contextmanager
 
 import numpy as np
@@ -69,6 +70,16 @@ def test_everybody_extracts_a_page_in_each_round_and_is_timed():
     judged, _ = judged_by(competitors, 3, 5)
     assert [each.pages for each in competitors.values()] == [3, 3]
     assert all(each.milliseconds > 0 for each in judged.judgements.values())
+
+
+def test_times_are_of_the_page_while_its_time_is_limited():
+    """A timer of CPU time has the clock of the process advance by ticks, of which a page takes none."""
+    signal.setitimer(signal.ITIMER_PROF, 60)
+    try:
+        judged, _ = judged_by({"one": Keeping(1)}, 3)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    assert judged.judgements["one"].milliseconds > 0
 
 
 @pytest.mark.parametrize(
