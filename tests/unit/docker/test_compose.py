@@ -8,7 +8,7 @@ import yaml
 
 from dehusk.streams.cli.worker import command as worker
 from dehusk.streams.kafka.client import Topic, WorkerTopics, missing_topics
-from dehusk.streams.settings import MONITORING_TOPIC, TopicSettings
+from dehusk.streams.settings import CONTROL_TOPIC, MONITORING_TOPIC, TopicSettings
 
 DOCKER = Path(__file__).parents[3] / "docker"
 SERVICE_KEYS = {
@@ -116,6 +116,18 @@ def test_the_worker_understands_its_command(compose: dict[str, Any]) -> None:
     assert {address.partition(":")[0] for address in addresses} <= set(compose["services"])
     assert read["monitoring"] == "0.0.0.0:8080"
     assert read["monitoring_topic"] == MONITORING_TOPIC
+    assert read["control_topic"] == CONTROL_TOPIC
+
+
+@BOTH
+def test_versions_are_rolled_out_in_the_repository_of_the_checkout(compose: dict[str, Any]) -> None:
+    """The commands run beside the containers, where Kafka and Triton have the addresses of their defaults."""
+    services = compose["services"]
+    reader = services.get("triton", services["worker"])
+    assert "../model_repository:/models:ro" in reader["volumes"]
+    assert any(word.endswith("model-repository=/models") for word in reader["command"])
+    assert "127.0.0.1:9092:9092" in services["kafka"]["ports"]
+    assert "triton" not in services or services["triton"]["ports"] == ["127.0.0.1:8001:8001"]
 
 
 @BOTH
@@ -138,15 +150,17 @@ def test_the_topics_are_the_worker_s() -> None:
     params = worker.make_context("worker", []).params
     (script,) = GPU["services"]["topics"]["command"]
     created = {line.split()[1] for line in script.splitlines() if line.startswith("create ")}
-    assert created == {params["input_topic"], params["output"], params["dead_letters"], MONITORING_TOPIC}
+    own = {params["input_topic"], params["output"], params["dead_letters"]}
+    assert created == {*own, MONITORING_TOPIC, CONTROL_TOPIC}
 
 
-def test_the_topic_of_figures_is_as_a_local_stack_has_it() -> None:
+@pytest.mark.parametrize("name", [MONITORING_TOPIC, CONTROL_TOPIC])
+def test_the_topics_of_all_workers_are_as_a_local_stack_has_them(name: str) -> None:
     (script,) = GPU["services"]["topics"]["command"]
-    (line,) = (line for line in script.splitlines() if line.startswith(f"create {MONITORING_TOPIC} "))
+    (line,) = (line for line in script.splitlines() if line.startswith(f"create {name} "))
     inputs = WorkerTopics((Topic("in", 8, 1),), {})
-    wanted = missing_topics(TopicSettings("in", monitoring=MONITORING_TOPIC), inputs)
-    topic = next(each for each in wanted if each.name == MONITORING_TOPIC)
+    wanted = missing_topics(TopicSettings("in", monitoring=MONITORING_TOPIC, control=CONTROL_TOPIC), inputs)
+    topic = next(each for each in wanted if each.name == name)
     settings = [f"--config {name}={value}" for name, value in topic.settings.items()]
     assert line.split(maxsplit=2)[2] == " ".join([f"--partitions {topic.partitions}", *settings])
 
