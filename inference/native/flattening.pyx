@@ -1,6 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """A page without elements that nest too deep or are opened again too often, and without too many attributes."""
 
+import re
+
 from libc.string cimport memchr
 
 from dehusk.inference.elements import VOID
@@ -20,10 +22,14 @@ cdef enum:
 cdef size_t _MAX_DEPTH = MAX_DEPTH, _MAX_ATTRIBUTES = MAX_ATTRIBUTES
 cdef int _MAX_FORMATTING = MAX_FORMATTING
 cdef frozenset _VOID = frozenset(map(str.encode, VOID))
-cdef frozenset _CLOSED_BY_NEXT = frozenset(
-    b"p li dd dt option optgroup colgroup tbody thead tfoot tr td th caption head".split()
-)
+cdef frozenset _CLOSED_BY_NEXT = frozenset(b"p colgroup tbody thead tfoot tr td th caption head".split())
 """Elements ended by the next of their kind: they do not nest without others that are counted."""
+cdef dict _ITEMS = {
+    b"li": frozenset((b"li",)), b"dd": frozenset((b"dd", b"dt")), b"dt": frozenset((b"dd", b"dt"))
+}
+"""Elements ended by one of these, unless elements that are special lie between."""
+cdef frozenset _OPTIONS = frozenset((b"option", b"optgroup"))
+"""Elements that end an option right around them."""
 cdef frozenset _ONCE = frozenset((b"html", b"body"))
 """Elements whose further tags add attributes to the first."""
 cdef frozenset _RAW = frozenset(b"script style textarea title iframe noembed noframes xmp".split())
@@ -35,15 +41,28 @@ cdef frozenset _FORMATTING = frozenset(b"b big code em font i s small strike str
 
 Without those that a further one ends.
 """
+cdef object _FRAMESET = re.compile(rb"<frameset(?=[\s/>])", re.IGNORECASE)
 cdef frozenset _HEADINGS = frozenset((b"h1", b"h2", b"h3", b"h4", b"h5", b"h6"))
 """Elements that end the heading they would be children of."""
-cdef frozenset _FOREIGN = frozenset((b"svg", b"math"))
-cdef frozenset _SCOPES = frozenset(b"applet marquee object table template button".split()) | _FOREIGN
+cdef dict _FOREIGN = {
+    b"svg": frozenset((b"foreignobject", b"desc", b"title")),
+    b"math": frozenset((b"mi", b"mo", b"mn", b"ms", b"mtext")),
+}
+"""Roots of drawings and formulas, in which nothing ends by itself, and the elements in them that hold HTML again."""
+cdef frozenset _WITH_HTML = (_FOREIGN[b"svg"] | _FOREIGN[b"math"] | {b"annotation-xml"}) - {b"title"}
+cdef frozenset _BREAKS_OUT = frozenset(
+    b"""
+    b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu
+    meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var
+    """.split()
+)
+"""Elements of HTML that end all drawings and formulas around them (HTML Standard, section 13.2.6.5)."""
+cdef frozenset _SCOPES = frozenset(b"applet marquee object select table template button svg math".split())
 """Elements that bound the search of an end tag for its start tag."""
 cdef frozenset _SPECIAL = _SCOPES | frozenset(
     b"""
-    address article aside blockquote body center details dialog dir div dl fieldset figcaption figure footer
-    form h1 h2 h3 h4 h5 h6 header hgroup html listing main menu nav ol pre search section select
+    address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure
+    footer form h1 h2 h3 h4 h5 h6 header hgroup html li listing main menu nav ol pre search section select
     summary ul
     """.split()
 )
@@ -70,7 +89,7 @@ cdef class _Reader:
     cdef const unsigned char *_text
     cdef size_t _size
     cdef list _open
-    cdef int _foreign
+    cdef list _roots  # for each, the drawing or formula that its content is of; None for HTML
     cdef frozenset _raw
     cdef bint _form  # True within a form, in which a parser opens no other
     cdef bint _templates  # True once there was a template, in which it may
@@ -81,7 +100,7 @@ cdef class _Reader:
     def __cinit__(self, bytes html, bint scripting):
         self._html, self._text, self._size = html, html, len(html)
         self._raw = _RAW_WITH_SCRIPTING if scripting else _RAW
-        self._open, self._foreign, self._once, self._names = [], 0, set(), {}
+        self._open, self._roots, self._once, self._names = [], [], set(), {}
         self._formatting = 0
 
     cdef list pieces(self):
@@ -90,37 +109,53 @@ cdef class _Reader:
         cdef Token token
         cdef bytes tag
         cdef list pieces = []
+        cdef bint is_foreign, is_surplus
         while _next(self._text, self._size, position, &token):
             position = token.end
             if token.name == token.name_end:
                 continue
             tag = self._text[token.name : token.name_end].lower()
             tag = self._names.setdefault(tag, tag)
-            if not (self._end(tag) if token.is_end else self._start(tag, &token)):
+            is_surplus = not token.is_end and self._is_surplus(tag)
+            is_foreign = not is_surplus and self._is_foreign(tag, &token)
+            if is_surplus or not (self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)):
                 pieces.append(self._html[done : token.start])
                 done = position
             elif position - token.start > 2 * _MAX_ATTRIBUTES:
                 pieces.append(self._html[done : position if token.is_end else token.kept])
                 if not token.is_end:
-                    pieces.append(b"/>" if self._foreign and _is_self_closed(self._text, &token) else b">")
+                    pieces.append(b"/>" if is_foreign and _is_self_closed(self._text, &token) else b">")
                 done = position
-            if tag in self._raw and not token.is_end and not self._foreign:
+            if tag in self._raw and not token.is_end and not is_foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)
         pieces.append(self._html[done:])
         return pieces
 
-    cdef bint _start(self, bytes tag, Token *token) except -1:
+    cdef bint _is_surplus(self, bytes tag) except -1:
+        """Return True for a start tag to leave out, which ends nothing then, wherever it stands."""
+        return tag in self._once or (tag in _FORMATTING and self._formatting == _MAX_FORMATTING)
+
+    cdef bint _is_foreign(self, bytes tag, Token *token) except -1:
+        """Return True for a tag in a drawing or formula, but for those of HTML that end these first."""
+        while self._roots and self._roots[len(self._roots) - 1] is not None:
+            if token.is_end or not (tag in _BREAKS_OUT or (tag == b"font" and token.attributes)):
+                return True
+            self._open.pop()
+            self._roots.pop()
+        return False
+
+    cdef bint _start(self, bytes tag, Token *token, bint is_foreign) except -1:
         """Track a start tag, and return True to keep it."""
-        cdef bint first
+        if is_foreign:
+            return _is_self_closed(self._text, token) or self._push(tag)
         if tag in _ONCE:
-            first = tag not in self._once
             self._once.add(tag)
-            return first
+            return True
         if tag in _FORMATTING:
-            if self._formatting == _MAX_FORMATTING:
-                return False
             self._formatting += 1
-        elif tag in _VOID or tag in _CLOSED_BY_NEXT or (self._foreign and _is_self_closed(self._text, token)):
+        elif tag in _VOID or tag in _CLOSED_BY_NEXT:
+            return True
+        elif tag in _FOREIGN and _is_self_closed(self._text, token):
             return True
         if tag == b"form":
             if self._form and not self._templates:
@@ -130,10 +165,22 @@ cdef class _Reader:
             self._templates = True
         elif tag in _CLOSED_BY_OWN:
             self._end(tag)
+        elif tag in _ITEMS:
+            self._end_item(_ITEMS[tag])
+        elif tag in _OPTIONS and self._open and self._open[len(self._open) - 1] == b"option":
+            self._close(len(self._open) - 1, len(self._open))
         elif tag in _HEADINGS and self._open and self._open[len(self._open) - 1] in _HEADINGS:
-            self._open.pop()
+            self._close(len(self._open) - 1, len(self._open))
+        return self._push(tag)
+
+    cdef bint _push(self, bytes tag) except -1:
+        cdef object root = self._roots[len(self._roots) - 1] if self._roots else None
+        if tag in _FOREIGN:
+            root = tag
+        elif root is not None and tag in _FOREIGN[root]:
+            root = None
         self._open.append(tag)
-        self._foreign += tag in _FOREIGN
+        self._roots.append(root)
         return len(self._open) <= <Py_ssize_t> _MAX_DEPTH
 
     cdef bint _end(self, bytes tag) except -1:
@@ -154,24 +201,41 @@ cdef class _Reader:
             special = special or element in _SPECIAL
         return True
 
+    cdef int _end_item(self, frozenset kinds) except -1:
+        """Track the end of an item of one of some kinds, by the next one."""
+        cdef Py_ssize_t top = len(self._open), index
+        for index in range(top - 1, max(top - REACH, 0) - 1, -1):
+            element = self._open[index]
+            if element in kinds:
+                self._close(index, top)
+                break
+            if element in _SPECIAL and element != b"address" and element != b"div":
+                break
+        return 0
+
     cdef int _close(self, Py_ssize_t first, Py_ssize_t end) except -1:
-        cdef Py_ssize_t index
-        for index in range(first, end):
-            self._foreign -= self._open[index] in _FOREIGN
         del self._open[first:end]
+        del self._roots[first:end]
         return 0
 
 
 def flattened(bytes html not None, *, bint scripting=True) -> bytes:
     """Return a page without elements too deep and attributes too many; with scripting as `parse` has it."""
-    cdef _Reader reader = _Reader(html, scripting)
+    cdef _Reader reader = _Reader(_with_few_framesets(html), scripting)
     return b"".join(reader.pieces())
+
+
+cdef bytes _with_few_framesets(bytes html):
+    """Make comments of framesets beyond the limit, wherever they stand: in one, what is raw text elsewhere is none."""
+    cdef list parts = _FRAMESET.split(html)
+    return b"<frameset".join([*parts[:MAX_DEPTH], b"<!frameset".join(parts[MAX_DEPTH:])]) if parts[MAX_DEPTH:] else html
 
 
 def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     """Return True if a page has too little of all that makes parsing slow; with scripting as `parse` has it."""
     cdef const unsigned char *text = html
     cdef size_t size = len(html), position = 0, tags = 0, formatting = 0, foreign = 0
+    cdef bint is_mixed = False, is_in_title = False  # True once HTML in a drawing, or a frameset, leaves raw text unclear
     cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
     cdef bytes tag
     cdef Token token
@@ -183,24 +247,34 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
             tags += 1
             if token.attributes > _MAX_ATTRIBUTES:
                 return False
-        if not _begins_as_few_do(text + token.name):
+        if not foreign and not _begins_as_few_do(text + token.name):
             continue
         tag = text[token.name : token.name_end].lower()
+        if foreign:
+            is_mixed = is_mixed or (is_in_title and not token.is_end) or tag in _WITH_HTML
+            is_in_title = tag == b"title" and not token.is_end
+            if tag in _BREAKS_OUT or (tag == b"font" and token.attributes):
+                foreign = 0
         if tag in _FOREIGN:
             foreign += not token.is_end and not _is_self_closed(text, &token)
             foreign -= token.is_end and foreign > 0
         elif token.is_end:
             continue
         elif tag in raw:
+            if is_mixed:
+                return False
             position = position if foreign else _end_of_raw_text(text, size, tag, position)
+        elif tag == b"frameset":
+            is_mixed = True
         elif token.attributes:
             formatting += tag in _FORMATTING
     return tags <= HARMLESS_TAGS and formatting * tags <= HARMLESS_REOPENED
 
 
 cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:
-    """Return True for the first two letters of _FOREIGN, _RAW and _FORMATTING, and those of few other names."""
-    return _lower(name[0]) in b"bceifmnstux" and _lower(name[1]) in b"acefimotv /\t\n\f\r"
+    """Return True for the first two letters of _FOREIGN, _RAW, _FORMATTING and frameset, and of few other names."""
+    cdef unsigned char second = _lower(name[1])
+    return _lower(name[0]) in b"bceifmnstux" and (second in b"acefimotv /\t\n\f\r" or (second == c"r" and _lower(name[0]) == c"f"))
 
 
 cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:

@@ -62,6 +62,10 @@ def test_end_tags_that_end_nothing_do_not_hide_the_nesting(unit: bytes) -> None:
         b"<textarea><div></textarea>",
         b"<ruby>a<rt>b</ruby>",
         b"<select><option>a<option>b</select>",
+        b"<select><optgroup><option>a<option>b</optgroup></select>",
+        b"<li><div><b>a</b><li>b",
+        b"<option>a<li>b",
+        b"<dl><dt>a<dd>b<ul><li>c<li>d</ul><dt>e</dl>",
         b"<a href='x>y'>a</a>",
         b"<a name=x><h3>q</h3><p>a <i>no</i>",
         b"<div><a href=x></div><p><nobr>a",
@@ -76,9 +80,65 @@ def test_elements_that_end_do_not_count_as_open(unit: bytes) -> None:
     assert flatten(page) == page
 
 
-@pytest.mark.parametrize("unit", [b"<a><div>", b"<h2><b>", b"<template><form>", b"</form><form><div>"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(b"<a><div>", b"<h2><b>", b"<template><form>", b"</form><form><div>"),
+        *(b"<li><dt>", b"<dd><li>", b"<option><h1>", b"<optgroup><optgroup>", b"<p><li><dt>"),
+    ],
+)
 def test_elements_that_the_next_of_their_kind_ends_hide_no_nesting(unit: bytes) -> None:
     assert len(flatten(unit * 30_000)) < 2 * MAX_DEPTH * len(unit) + 9 * 30_000
+
+
+def depth(html: bytes) -> int:
+    depths = {0: 0}
+    root = parse(html).root
+    assert root is not None
+    for node in root.traverse(include_text=False):
+        depths[node.mem_id] = 1 + depths.get(node.parent.mem_id if node.parent else 0, 0)
+    return max(depths.values())
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(b"<td>", b"<input a>", b"<a>", b"<form>", b"<html>", b"<button>", b"<svg><td>", b"<math><tr>"),
+        *(b"<svg><i a=%d><tr>", b"<svg><body><col>", b"<mi><svg><td>", b"<desc><td>", b"<title><td>"),
+    ],
+)
+@pytest.mark.parametrize("root", [b"<svg>", b"<math>", b"<svg><desc>", b"<svg><foreignObject><math>"])
+def test_nothing_nests_too_deep_in_drawings_and_formulas(root: bytes, unit: bytes) -> None:
+    """There, elements of HTML such as cells do not end each other, unless they end the drawing."""
+    units = b"".join(unit % number if b"%d" in unit else unit for number in range(25_000))
+    assert depth(flatten(root + units)) <= 4 * MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    "unit", [b"<svg><title>a</title><style>b</style><path d=e/></svg>", b"<math><mi>a<mo>b</math>"]
+)
+def test_drawings_and_formulas_stay_as_they_are(unit: bytes) -> None:
+    page = unit * 30_000
+    assert flatten(page) == page
+
+
+@pytest.mark.parametrize("unit", [b"<frameset>", b"<FRAMESET a=b><style>", b"<frameset><textarea><a>"])
+def test_framesets_nest_no_deeper_than_the_limit(unit: bytes) -> None:
+    assert depth(flatten(unit * 25_000)) <= 2 * MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"<svg><desc></desc><style>",
+        b"<svg><p><style>",
+        b"<svg><title><b></b></title><style>",
+        b"<frameset><style>",
+    ],
+)
+def test_raw_text_hides_no_nesting_where_a_parser_reads_none(before: bytes) -> None:
+    page = before + b"<svg>" + b"<g>" * 25_000
+    assert depth(flatten(page)) <= 2 * MAX_DEPTH
 
 
 def test_elements_in_noscript_nest_where_they_are_read() -> None:
