@@ -5,10 +5,10 @@ moment when that is there, and its caller goes on (python/cpython#86296).
 """
 
 import asyncio
-from collections.abc import Collection, Coroutine, Generator
+from collections.abc import Awaitable, Collection, Coroutine, Generator
 from contextvars import Context
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _AGAIN_SECONDS = 0.2
 _Result = TypeVar("_Result")
@@ -23,7 +23,10 @@ async def cancel(tasks: Collection["asyncio.Task[Any]"]) -> None:
 
 
 class TaskGroup(asyncio.TaskGroup):
-    """Task group that cancels its tasks until they have ended, where asyncio's does so once."""
+    """Task group that cancels its tasks until they have ended, and fails if one ends by somebody else's.
+
+    asyncio's cancels them once, and passes over a task that ends cancelled, as if its work were done.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +40,9 @@ class TaskGroup(asyncio.TaskGroup):
         context: Context | None = None,
     ) -> "asyncio.Task[_Result]":
         """Begin a task of the group."""
-        task = super().create_task(coro, name=name, context=context)
+        work = _not_cancelled_by_others(cast("Awaitable[_Result]", coro))
+        task = super().create_task(work, name=name, context=context)
+        task.add_done_callback(lambda _: coro.close())  # it may have been cancelled before it began
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
         return task
@@ -55,3 +60,17 @@ class TaskGroup(asyncio.TaskGroup):
     async def _cancel_again(self) -> None:
         await asyncio.sleep(_AGAIN_SECONDS)
         await cancel(self._begun)
+
+
+async def _not_cancelled_by_others(work: Awaitable[_Result]) -> _Result:
+    """Return what is awaited; a cancellation that nobody has asked this task for is an error.
+
+    A library lets one out where it awaits a task of its own that it has cancelled.
+    """
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("a cancellation came out of what was not cancelled") from error

@@ -22,6 +22,7 @@ from aiokafka.structs import RecordMetadata
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
+from dehusk.streams.cancellation import TaskGroup, cancel
 from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix
 from dehusk.streams.settings import KafkaSettings
@@ -89,7 +90,7 @@ class TransactionalDelivery:
         for cleaned in batch:
             by_partition[TopicPartition(cleaned.message.topic, cleaned.message.partition)].append(cleaned)
         try:
-            async with asyncio.TaskGroup() as committing:
+            async with TaskGroup() as committing:
                 for partition, messages in by_partition.items():
                     committing.create_task(self._deliver(partition, messages))
         finally:
@@ -242,7 +243,11 @@ def _require_alive(producer: AIOKafkaProducer) -> None:
 
 
 async def close_at_once(producer: AIOKafkaProducer) -> None:
-    """Close a producer without sending what it still has."""
+    """Close a producer without sending what it still has.
+
+    What sends has ended before aiokafka waits for it: that would cancel it once more, and let the
+    cancellation out.
+    """
     if (sending := producer._sender.sender_task) is not None:  # noqa: SLF001 aiokafka would flush it first
         sending.cancel()
     for future in _futures_of_errors(producer):
@@ -251,6 +256,8 @@ async def close_at_once(producer: AIOKafkaProducer) -> None:
     with suppress(TimeoutError, KafkaError):
         async with asyncio.timeout(_CLOSE_SECONDS):
             await producer.client.close()
+            if sending is not None:
+                await cancel([sending])
             await producer.stop()
 
 

@@ -82,3 +82,19 @@ async def test_a_group_waits_for_its_tasks() -> None:
     async with TaskGroup() as group:
         answer = group.create_task(asyncio.sleep(0.01, "answer"))
     assert answer.result() == "answer"
+
+
+async def test_a_cancellation_that_comes_out_of_a_library_ends_the_group() -> None:
+    async def work() -> None:
+        own = asyncio.create_task(asyncio.sleep(60))
+        own.cancel()
+        await own
+
+    async def run() -> None:
+        async with TaskGroup() as group:
+            group.create_task(work())
+            await asyncio.Event().wait()
+
+    with pytest.raises(ExceptionGroup) as raised:
+        await run()
+    assert [type(each) for each in raised.value.exceptions] == [RuntimeError]
