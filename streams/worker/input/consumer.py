@@ -141,7 +141,16 @@ class Consumer(driver.Consumer):
                 await self._restart(partition, position, beginnings[partition])
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
-        """Continue after the removed messages."""
+        """Continue after the removed messages.
+
+        With transactions, their offsets are committed at once, while none is in flight: Kafka drops the
+        offsets of a transaction that is open while others are committed, and its documents would be repeated.
+        """
+        is_transactional = self.transport.hooks.is_transactional
+        if self._awaits_transactions(partition):
+            return
+        if is_transactional and not await self._commit({partition: beginning}):
+            return
         _log.warning(
             "%s: Kafka removed %s, from offset %d on, before they were read",
             _describe(partition),
@@ -149,10 +158,13 @@ class Consumer(driver.Consumer):
             position,
         )
         self.transport.hooks.on_removed(beginning - position)
-        read = self._read_offset[partition]
-        after = position if read is None else min(position, read + 1)
-        before, until = self._removed.get(partition, (after, after))
-        self._removed[partition] = (before if until == after else after, beginning)
+        if is_transactional:
+            self._committed_offset[partition] = beginning
+        else:
+            read = self._read_offset[partition]
+            after = position if read is None else min(position, read + 1)
+            before, until = self._removed.get(partition, (after, after))
+            self._removed[partition] = (before if until == after else after, beginning)
         self._read_offset[partition] = beginning - 1
         await self._seek(partition, beginning)
 
@@ -166,6 +178,7 @@ class Consumer(driver.Consumer):
         self._forget(partition)
         if not await self._commit({partition: beginning}):
             return
+        self._committed_offset[partition] = beginning or None  # a commit in flight has set that of before
         _log.warning(
             "%s has nothing at offset %d, which was to be read next, for the topic was made again or lost "
             "messages: it is read from its beginning",

@@ -297,6 +297,23 @@ async def test_a_topic_that_was_made_again_is_not_read_while_the_offset_of_the_o
     assert kafka.commits == [{partition: OffsetAndMetadata(0, "")}]
 
 
+async def test_removed_messages_are_passed_over_once_no_transaction_is_open(
+    fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
+) -> None:
+    """Kafka drops the offsets of a transaction during which others are committed."""
+    partition, in_flight = TopicPartition("raw", 0), message(99)
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=True)
+    consumer.track_message(in_flight)
+    kafka.beginnings[partition] = 140
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, kafka.commits, removed) == ({partition: 100}, [], [])
+    consumer.ack(in_flight)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, removed) == ({partition: 140}, [40])
+    await consumer.commit()
+    assert committed(kafka) == [140]
+
+
 async def test_transactions_of_the_old_topic_end_before_the_new_one_is_read(
     fetch, consumer: Consumer, kafka: Kafka
 ) -> None:
