@@ -144,7 +144,7 @@ async def unload(
 
     Raises:
         ConfigurationError: Triton refuses.
-        UnavailableError: Triton does not answer.
+        UnavailableError: Triton does not answer, or somebody else has it serve other versions meanwhile.
     """
     ready = await server.ready(model)
     left = [version for version in ready if is_used or version not in gone]
@@ -161,6 +161,7 @@ async def unload(
     config.version_policy.specific.versions.extend(map(int, left))
     guard()
     await server.load(model, as_override(config))
+    await _check_served(server, model, left)
 
 
 def stale_versions(repository: Path, model: str, taken_back: Collection[str]) -> list[str]:

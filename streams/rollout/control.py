@@ -151,17 +151,17 @@ class Control:
     def withdrawal(self, key: ControlKey, report: WorkerReport | None = None) -> list[Record]:
         """Return the records that take away a worker's report, and keep what it has seen of trials.
 
-        By default, that is its last report on the topic. What was seen by those that stopped first goes,
-        where too many have stopped.
+        By default, that is its last report on the topic. It goes last, so that what was seen is there if not
+        all is written. What was seen by those that stopped first goes, where too many have stopped.
         """
         if report is None and key in self.reports:
             report, _ = self.reports[key]
-        records = [Record(key.encode(), None)]
+        records: list[Record] = []
         if report is not None and (report.comparison or report.trials):
             before = [each for each in self.stopped if each.scope == key.scope and each.stopped != key.worker]
             records.append(Record(ControlKey(key.scope, stopped=key.worker).encode(), report.encode()))
             records += [Record(each.encode(), None) for each in before[: 1 - MAX_STOPPED]]
-        return records
+        return [*records, Record(key.encode(), None)]
 
     def history(self, scope: Scope) -> dict[ControlKey, Rollout]:
         """Return the changes of a roll-out that count, the first one of each revision, oldest first."""

@@ -118,7 +118,7 @@ async def open_pipeline(
             brokers,
             partial(check_rights_by, producer.client, settings.kafka, context.rights),
             partial(check_topics, settings),
-            lambda: delivery.failure,
+            lambda: delivery.failure or sender.failure,
         )
         yield Pipeline(
             Flow(

@@ -107,8 +107,9 @@ async def test_a_change_is_reported_at_once_and_the_end_withdraws(worker: Worker
     values = [value for key, value in worker.producer.sent if key == KEY.encode()]
     revisions = [WorkerReport.decode(value).revision for value in values if isinstance(value, bytes)]
     assert (revisions, len(values)) == ([3, 4], 3)
-    (key, value) = worker.producer.sent[-1]
+    (key, value), last = worker.producer.sent[-2:]
     assert (key, WorkerReport.decode(value)) == (STOPPED.encode(), worker.steering.report())
+    assert last[0] == KEY.encode(), "what was seen is there first"
 
 
 async def test_a_worker_without_a_version_on_trial_leaves_nothing(models) -> None:
