@@ -171,6 +171,11 @@ class FineTuner:
                         continue
                     page = self._store.page(number)
                     assert page is not None  # noqa: S101 -- those that have none are refused
+                    if is_labeled and not await self._session.fits(number):
+                        self._progress.append(
+                            f"left out {printable(page.name)}: its labels are of other blocks"
+                        )
+                        continue
                     if not await asyncio.to_thread(_write_page, page, pages):
                         self._progress.append(
                             f"left out {printable(page.name)}: no line of JSON holds it as it is"

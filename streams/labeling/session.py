@@ -318,6 +318,14 @@ class Session:
             return LabelState.MISFIT
         return LabelState.LABELED if saved.is_complete else LabelState.HALF
 
+    async def fits(self, number: int) -> bool:
+        """Return True if the saved labels of a page are those of its blocks."""
+        try:
+            opened = await self._opened(number)
+        except RefusedPageError:
+            return False
+        return self._misfit(number, opened) is None
+
     def _misfit(self, number: int, opened: _Opened) -> Misfit | None:
         """Return why the saved labels are none of this page; None if they are, or there are none."""
         entry = self._store.entries[number]
@@ -339,7 +347,15 @@ class Session:
         opening = self._open[number]
         while len(self._open) > _MAX_OPEN:
             self._open.popitem(last=False)
-        return await asyncio.shield(opening)
+        try:
+            opened = await asyncio.shield(opening)
+        except RefusedPageError:
+            self._open.pop(number, None)  # the reason may pass, such as too little time
+            raise
+        self._refusals.pop(number, None)
+        if opened.trouble is not None:
+            self._open.pop(number, None)
+        return opened
 
     async def _open_page(self, number: int) -> _Opened:
         page = self._store.page(number)

@@ -449,6 +449,63 @@ async def test_a_conflict_stands_until_it_is_settled_whatever_is_marked_meanwhil
     tool.messages.clear()  # Chromium tells of an answer with the status 409
 
 
+async def test_conflicts_of_two_pages_are_settled_one_after_the_other(
+    browser: Browser, visiting: Visiting, labels: Path
+) -> None:
+    async with labeling(pages_of(BODY, BODY, BODY), labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        page = visit.page
+        for number in (1, 2):
+            other = await page.context.new_page()
+            await page.keyboard.press("n" if number == 2 else "Escape")
+            await expect(page.locator("#title")).to_have_text(f"Page {number}")
+            await other.goto(f"{address}#{number}")
+            await expect(other.locator("#title")).to_have_text(f"Page {number}")
+            await other.locator("#block-6").click()
+            await saved(other, labels, str(number))
+            await page.locator("#block-0").click()
+            await expect(page.locator("#saved")).to_contain_text("NOT SAVED (page 1)")
+        await page.keyboard.press("n")
+        await page.locator("#block-2").click()
+        while len(read_labels_file(labels)) < 3:  # noqa: ASYNC110 -- a file sets no event
+            await asyncio.sleep(0.05)
+        await page.locator("#mine").click()
+        await expect(page.locator("#saved")).to_contain_text("NOT SAVED (page 2)")
+        await page.locator("#theirs").click()
+        await expect(page.locator("#saved")).not_to_contain_text("NOT")
+        kept = {name: each.labels for name, each in read_labels_file(labels).items()}
+        assert kept == {
+            "1": (1, *[None] * 6),
+            "2": (*[None] * 6, 1),
+            "3": (None, None, 1, *[None] * 4),
+        }
+
+
+async def test_a_finger_is_followed_after_a_stroke_of_the_mouse(tool: Visit, labels: Path) -> None:
+    page = tool.page
+    first, second = (
+        await page.locator("#block-0").bounding_box(),
+        await page.locator("#block-1").bounding_box(),
+    )
+    assert first is not None
+    assert second is not None
+    await page.mouse.move(first["x"] + 20, first["y"] + 5)
+    await page.mouse.down()
+    await page.mouse.move(second["x"] + 20, second["y"] + 5, steps=5)
+    await page.mouse.up()
+    assert await saved(page, labels) == [1, 1, *[None] * 5]
+    await page.locator("#block-3").evaluate(
+        """block => {
+            const touched = { bubbles: true, pointerType: "touch", button: 0 };
+            block.dispatchEvent(new PointerEvent("pointerdown", touched));
+            block.dispatchEvent(new PointerEvent("pointerup", touched));
+            block.click();
+        }"""
+    )
+    assert await saved(page, labels) == [1, 1, None, 1, *[None] * 3]
+
+
 async def test_pages_of_ten_thousand_blocks_and_of_deep_nesting_are_labeled(
     visiting: Visiting, labels: Path
 ) -> None:

@@ -102,8 +102,9 @@ function watchList() {
     touch([]);
   };
   pane.addEventListener("pointerdown", (event) => {
+    stroke.swallows = false; // a finger or another device may come after the mouse
     if (event.button !== 0 || event.pointerType === "touch") return;
-    Object.assign(stroke, { from: rowAt(event), to: rowAt(event), swallows: false });
+    Object.assign(stroke, { from: rowAt(event), to: rowAt(event) });
   });
   pane.addEventListener("pointermove", (event) => {
     if (stroke.from < 0 || !(event.buttons & 1)) return;
@@ -131,6 +132,7 @@ function watchList() {
   pane.addEventListener("click", (event) => {
     const row = event.target.closest("[data-block]");
     if (row && !stroke.swallows) clicked(Number(row.dataset.block), event.shiftKey, work.brush, "picture");
+    stroke.swallows = false;
   });
   pane.addEventListener("contextmenu", (event) => {
     const row = event.target.closest("[data-block]");

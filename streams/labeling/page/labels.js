@@ -25,21 +25,31 @@ const historyOf = (number) => {
 
 const storedName = () => `dehusk label ${overview.file} ${overview.pages[work.number].id}`;
 
+/* What the tab keeps for a reload; null where the browser keeps nothing of sites. */
+const storage = (() => {
+  try {
+    return sessionStorage;
+  } catch {
+    return null;
+  }
+})();
+
 /* Keeps the last steps of a page for a reload of the tab. */
 function storeHistory() {
+  if (!storage) return;
   const { done, undone } = historyOf(work.number);
   const kept = { labels: work.labels, done: done.slice(-STEPS_KEPT), undone: undone.slice(-STEPS_KEPT) };
   try {
-    sessionStorage.setItem(storedName(), JSON.stringify(kept));
+    storage.setItem(storedName(), JSON.stringify(kept));
   } catch { // the browser keeps no more: without a history, a reload has nothing to undo
-    sessionStorage.removeItem(storedName());
+    storage.removeItem(storedName());
   }
 }
 
 /* Takes the steps that were kept, if they lead to the labels that the page has. */
 function restoreHistory() {
-  if (histories.has(work.number)) return;
-  const { labels, done, undone } = JSON.parse(sessionStorage.getItem(storedName()) || "{}");
+  if (!storage || histories.has(work.number)) return;
+  const { labels, done, undone } = JSON.parse(storage.getItem(storedName()) || "{}");
   if (labels && JSON.stringify(labels) === JSON.stringify(work.labels)) histories.set(work.number, { done, undone });
 }
 

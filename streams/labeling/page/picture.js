@@ -91,8 +91,9 @@ function watchStrokes(frame, shown) {
     touch([]);
   };
   on(shown, "pointerdown", (event) => {
+    stroke.swallows = false; // a finger or another device may come after the mouse
     if (event.button !== 0 || event.pointerType === "touch") return;
-    Object.assign(stroke, { begun: place(event), boxes: null, swallows: false });
+    Object.assign(stroke, { begun: place(event), boxes: null });
   });
   on(shown, "pointermove", (event) => {
     if (!stroke.begun) return;
@@ -126,7 +127,11 @@ function watchStrokes(frame, shown) {
     clicked(number, event.shiftKey, label, "list");
     at("blocks").focus({ preventScroll: true });
   };
-  on(shown, "click", (event) => (stroke.swallows ? event.preventDefault() : take(event, work.brush)));
+  on(shown, "click", (event) => {
+    if (stroke.swallows) event.preventDefault();
+    else take(event, work.brush);
+    stroke.swallows = false;
+  });
   on(shown, "contextmenu", (event) => take(event, otherBrush()));
   cancels[1] = () => {
     if (stroke.begun) stroke.swallows = true;

@@ -9,7 +9,7 @@ function keep() {
 
 async function save() {
   clearTimeout(saves.timer);
-  const number = [...saves.waiting.keys()].find((each) => each !== saves.stale);
+  const number = [...saves.waiting.keys()].find((each) => !saves.conflicts.has(each));
   if (saves.busy || number === undefined) return;
   saves.busy = true;
   let goesOn = true;
@@ -33,11 +33,11 @@ async function save() {
 function notSaved(number, error) {
   const said = `NOT SAVED (page ${number + 1}): ${error.message}`;
   if (error.status === 409) {
-    saves.stale = number;
-    saves.conflict = said;
+    saves.conflicts.set(number, said);
+    saySaved("");
+    return true;
   }
   saySaved(said, true);
-  if (error.status === 409) return true;
   if (error.status === 400 || error.status === 422) {
     saves.waiting.delete(number); // it would be refused each time, and hold up other pages
     saves.timer = setTimeout(save, SAVE_AFTER);
@@ -48,24 +48,23 @@ function notSaved(number, error) {
   return false;
 }
 
-/* What is said of other pages does not hide a conflict, which stands until it is settled. */
+/* What is said of other pages does not hide conflicts: the first one stands until it is settled, then the next. */
 function saySaved(text, isTrouble) {
-  const conflicts = saves.stale >= 0;
-  at("saved").textContent = conflicts && !isTrouble ? saves.conflict : text;
-  at("saved").classList.toggle("unsaved", conflicts || Boolean(isTrouble));
+  const [conflict] = saves.conflicts.values();
+  at("saved").textContent = conflict && !isTrouble ? conflict : text;
+  at("saved").classList.toggle("unsaved", Boolean(conflict || isTrouble));
   at("again").hidden = true;
-  at("theirs").hidden = at("mine").hidden = !conflicts;
+  at("theirs").hidden = at("mine").hidden = !conflict;
 }
 
 async function settle(keepsMine) {
-  const number = saves.stale;
-  const mine = saves.waiting.get(number);
+  const [number] = saves.conflicts.keys();
   try {
     const page = await ask(`pages/${number}`);
     revisions.set(number, page.revision);
-    saves.stale = -1;
+    saves.conflicts.delete(number);
     if (keepsMine) {
-      saves.waiting.set(number, { ...mine, replaces: true });
+      saves.waiting.set(number, { ...saves.waiting.get(number), replaces: true });
       saySaved("saving …");
       save();
     } else {

@@ -19,7 +19,7 @@ const work = { number: -1, page: null, labels: [], suggestions: null, current: 0
 const view = { rows: [], spans: [], blockOf: new WeakMap(), unseen: 0, painted: [], touched: new Set(), whole: -1 };
 const histories = new Map();
 const revisions = new Map();
-const saves = { waiting: new Map(), busy: false, timer: 0, stale: -1, conflict: "" };
+const saves = { waiting: new Map(), busy: false, timer: 0, conflicts: new Map() };
 
 const stateOf = (number) => overview.pages[number].state;
 

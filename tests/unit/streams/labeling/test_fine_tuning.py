@@ -101,6 +101,17 @@ async def test_it_learns_from_what_is_labeled_and_says_how_to_go_on(tune: Tune, 
     ]
 
 
+async def test_labels_of_other_blocks_are_left_out(tune: Tune, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fits(_session: Session, _number: int) -> bool:
+        return False
+
+    monkeypatch.setattr(Session, "fits", fits)
+    async with tune("echo learned") as tuner:
+        shown = await ended(tuner)
+    assert "left out a: its labels are of other blocks" in shown["progress"]
+    assert "learning from 0 pages, all of whose blocks are labeled" in shown["progress"]
+
+
 async def test_the_next_version_is_one_that_is_nowhere(tune: Tune, folder: Path) -> None:
     (folder / "dehusk" / str(NEWEST + 4)).mkdir(parents=True)
     async with tune("exit 0") as tuner:

@@ -11,11 +11,13 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.schemas.errors import ConflictError, ExtractionError
+from dehusk.schemas.errors import ConflictError, ExtractionError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction, RawPage
+from dehusk.streams.labeling import session as module
 from dehusk.streams.labeling.labels_file import open_labels_file, read_labels_file
 from dehusk.streams.labeling.session import RefusedPageError, Session, StaleLabelsError, Suggester, centre
+from dehusk.streams.labeling.store import open_store
 
 PROSE = "The mill grinds slowly, but it grinds fine, day and night, in summer as in winter."
 PAGE = RawPage(
@@ -114,6 +116,7 @@ async def test_labels_of_another_page_or_of_other_blocks_give_way_when_asked_alo
             file.save(replace(was, blocks_hash="0" * 32, labels=(1, 1)))
     page = PAGE if change == "blocks" else replace(PAGE, html=PAGE.html + b"<p>More")
     async with labeling([page]) as session:
+        assert not await session.fits(0)
         found = await shown(session)
         blocks = len(found["blocks"])
         assert (found["state"], found["labels"]) == ("misfit", [None] * blocks)
@@ -124,6 +127,7 @@ async def test_labels_of_another_page_or_of_other_blocks_give_way_when_asked_alo
             await session.save(0, [1] * blocks, found["revision"], replaces=False)
         saved = await session.save(0, [1] * blocks, found["revision"], replaces=True)
         assert (saved["state"], states(session)) == ("labeled", ["labeled"])
+        assert await session.fits(0)
         again = await shown(session)
         assert (again["misfit"], again["labels"]) == (None, [1] * blocks)
 
@@ -174,6 +178,44 @@ async def test_a_page_that_cannot_be_labeled_says_why_and_the_others_can(labelin
         with pytest.raises(RefusedPageError, match="too-many-blocks"):
             await session.save(0, [1], "", replaces=False)
         assert (await session.save(2, [1, 1, 0], "", replaces=False))["state"] == "labeled"
+
+
+class Away:
+    """A labeler that is away at first."""
+
+    def __init__(self) -> None:
+        self.is_away = True
+        self._labeler = RulesLabeler()
+
+    async def label(self, pages):
+        if self.is_away:
+            raise UnavailableError("Triton does not answer")
+        return await self._labeler.label(pages)
+
+
+async def test_what_was_away_when_a_page_was_opened_is_asked_again(labels_path: Path, pool) -> None:
+    labeler = Away()
+    with open_store([PAGE]) as store, open_labels_file(labels_path) as file:
+        session = Session(store, file, pool, Suggester(labeler))
+        assert (await shown(session))["trouble"] == "Triton does not answer"
+        labeler.is_away = False
+        page = await shown(session)
+    assert (page["trouble"], page["suggestions"] is None) == (None, False)
+
+
+async def test_a_refusal_that_has_passed_is_forgotten(labeling, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_page = module.open_page
+
+    async def late(*_given: object) -> None:
+        raise ExtractionError(BrokenReason.TIME_BUDGET_EXCEEDED, "late")
+
+    async with labeling([PAGE]) as session:
+        monkeypatch.setattr(module, "open_page", late)
+        assert (await shown(session))["refusal"].startswith("time-budget-exceeded")
+        assert states(session) == ["refused"]
+        monkeypatch.setattr(module, "open_page", open_page)
+        assert "refusal" not in await shown(session)
+        assert states(session) == ["todo"]
 
 
 async def test_more_pages_than_stay_open_are_shown_and_saved(labeling) -> None:
