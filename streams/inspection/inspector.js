@@ -279,7 +279,7 @@ function watch(pane, otherSide) {
     }
   });
   pane.addEventListener("keydown", (event) => {
-    if (blockOf(event) < 0) return;
+    if (blockOf(event) < 0 || isOfBrowser(event)) return;
     if (event.key === "Enter") {
       select(blockOf(event), otherSide);
     } else if (STEPS[event.key]) {
@@ -292,6 +292,9 @@ function watch(pane, otherSide) {
     event.preventDefault();
   });
 }
+
+/* True for a key that is a shortcut of the browser, such as Alt and an arrow. */
+const isOfBrowser = (event) => event.altKey || event.ctrlKey || event.metaKey;
 
 function choose(id) {
   const list = at(id).closest("[role=tablist]");
@@ -348,7 +351,7 @@ function start() {
     tab.addEventListener("click", () => choose(tab.id));
     tab.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
+      if (!step || isOfBrowser(event)) return;
       const all = [...tab.parentElement.children];
       const next = all[(all.indexOf(tab) + step + all.length) % all.length];
       choose(next.id);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _SHOWN = 200
 _FIRST_SEARCHED = 1_000
 """Records that are searched first; ten times as many if the wanted one is not among them."""
 _GROWTH = 10
+_PLAIN_RUNS = re.compile("[A-Za-z0-9._-]+")
+"""Parts of a name that no JSON escapes."""
 _OPENINGS = (b"{", b"[", b"<", b"WARC/")
 """Beginnings of values in which a URL is readable; others are compressed or framed."""
 
@@ -245,11 +248,10 @@ async def _pages(message: Message, names: set[str | None], pool: PreparationPool
 
 
 def _may_hold(value: bytes, names: set[str | None]) -> bool:
-    """Return False if a value is readable and has none of the names."""
+    """Return False if a value is readable and has none of the names, however it escapes other characters."""
     if not value.lstrip().startswith(_OPENINGS):
         return bool(value)
-    plain = value.replace(b"\\/", b"/")
-    return any(name.encode("utf-8", "replace") in plain for name in names if name)
+    return any(all(run.encode() in value for run in _PLAIN_RUNS.findall(name)) for name in names if name)
 
 
 def _is(page: Decoded, names: set[str | None]) -> bool:

@@ -130,7 +130,7 @@ def test_a_topic_that_is_not_there_is_an_error(kafka: KafkaSettings, fresh: str)
     assert "does not exist" in ended.stderr
 
 
-@pytest.mark.parametrize("key", [b"q", b"\x03"])
+@pytest.mark.parametrize("key", [b"q", b"\xfcxQ", b"\x03"])
 def test_a_key_ends_it(kafka: KafkaSettings, figures: str, fresh: str, key: bytes) -> None:
     pid, terminal = pty.fork()
     if pid == 0:

@@ -110,7 +110,8 @@ def prepare_pages(
 ) -> list[Broken]:
     """Label the pages of the files and write them to the directory; return those that cannot be segmented.
 
-    Without a configuration of gold texts, the files hold labeled blocks.
+    Without a configuration of gold texts, the files hold labeled blocks. Pages whose gold text is not known
+    are left out.
     """
     directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
@@ -118,7 +119,8 @@ def prepare_pages(
     def read(some: Sequence[Path]) -> Iterator[LabeledPage]:
         if data is None:
             return read_labeled_blocks(some)
-        return each_labeled(read_gold(some), partial(label, share=data.content_share), processes, broken)
+        known = (page for page in read_gold(some) if page.text is not None)
+        return each_labeled(known, partial(label, share=data.content_share), processes, broken)
 
     held_out = (replace(page, validation=True) for page in read(validation)) if validation else ()
     write_records(directory / _PAGES, chain(read(files), held_out))

@@ -71,9 +71,9 @@ def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) ->
         selection = select_pages(files, comparison.labels, comparison.sampling)
     judged = _judged(selection, names, comparison)
     collections = summaries(judged, _trained(files, names, comparison), against)
+    show_result(collections, judged)
     if comparison.chart is not None:
         draw([each.whole for each in collections], EXTRACTORS, comparison.chart)
-    show_result(collections, judged)
 
 
 def _reference(comparison: Comparison, names: Sequence[str]) -> str | None:

@@ -117,7 +117,7 @@ def figure_of(sections: Sequence[Section], extractors: Sequence[str]) -> Figure:
 
 def _panel(panel: Axes, section: Section, extractors: Sequence[str]) -> None:
     panel.set_xscale("log")
-    panel.set_title(f"{section.name}: {section.pages:,} pages")
+    panel.set_title(f"{section.name}: {section.pages:,} pages", parse_math=False)
     panel.set_xlabel("CPU time, ms a page")
     panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     panel.xaxis.set_major_formatter("{x:g}")
@@ -157,7 +157,9 @@ def _label(panel: Axes, rows: Sequence[Row]) -> None:
     best_first = sorted(rows, key=lambda row: -row.f1.mean)
     points = panel.transData.transform([(row.milliseconds, row.f1.mean) for row in best_first])
     texts = [
-        panel.text(0, 0, row.marked_name, transform=None, fontsize=8, va="bottom", in_layout=False)
+        panel.text(
+            0, 0, row.marked_name, transform=None, fontsize=8, va="bottom", in_layout=False, parse_math=False
+        )
         for row in best_first
     ]
     sizes = np.array([text.get_window_extent().size for text in texts])

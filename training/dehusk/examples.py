@@ -102,12 +102,16 @@ def parts_of(pages: Iterable[PreparedPage | Example], part_of: PartOf) -> list[H
 
 
 def learned_from(pages: Iterable[PreparedPage], config: DehuskConfig) -> list[PreparedPage]:
-    """Return the reliable pages, at most so many of one site, and as many that were altered alike."""
+    """Return the reliable pages, at most so many of one site, and as many that were altered alike.
+
+    Those of collections that weigh nothing are left out.
+    """
     taken: Counter[tuple[str, str]] = Counter()
     learned: list[PreparedPage] = []
     for page in pages:
         of_site = (page.site, page.altered)
-        if page.reliable and taken[of_site] < config.trainer.most_of_a_site:
+        is_wanted = page.reliable and config.importance.get(page.collection, 1.0) > 0
+        if is_wanted and taken[of_site] < config.trainer.most_of_a_site:
             taken[of_site] += 1
             learned.append(page)
     return learned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import signal
 import sys
 import time
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dehusk.streams.kafka.reader import TopicFollower
     from dehusk.streams.monitoring.group import Group
 
+_KEYS = 64
+"""Bytes of keys that are read at once."""
 _REFRESH_SECONDS = 1.0
 _WIDEST = 160
 """Columns of a report whose output is no terminal."""
@@ -146,7 +149,8 @@ def _keys(is_over: asyncio.Event) -> Iterator[None]:
     before = termios.tcgetattr(sys.stdin)
 
     def read() -> None:
-        if sys.stdin.read(1) in {"q", "Q", ""}:
+        keys = os.read(sys.stdin.fileno(), _KEYS)
+        if not keys or b"q" in keys.lower():
             is_over.set()
 
     tty.setcbreak(sys.stdin)

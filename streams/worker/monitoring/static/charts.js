@@ -191,6 +191,7 @@ function rangeOf(chart, values) {
 /* Keys */
 
 function handleKey(chart, event) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
   const factor = { "+": 0.5, "-": 2 }[event.key];
   if (!factor) moveCursor(chart, event);
   else if (chart.plot && !chart.ofPartitions) zoomAround(chart, factor);

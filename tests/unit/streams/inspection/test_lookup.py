@@ -334,6 +334,13 @@ async def test_a_url_within_a_value_is_found(newest, wanted: str) -> None:
     assert page.html == b"<p>x"
 
 
+@pytest.mark.parametrize("wanted", ["https://example.org/?a=1&b=2", "https://example.org/café"])
+async def test_a_url_is_found_however_json_escapes_it(newest, wanted: str) -> None:
+    value = json.dumps({"url": wanted, "html": "<p>x"}).replace("&", "\\u0026").encode()
+    page = await newest(wanted, Message(None, value), source="json")
+    assert page.html == b"<p>x"
+
+
 async def test_a_url_that_a_page_only_links_to_is_not_found(newest) -> None:
     linking = html_message("https://example.org/other", f"<a href={URL}>x</a>", 0)
     with pytest.raises(ConfigurationError, match="raw holds no page"):

@@ -102,7 +102,8 @@ def test_data_files_become_labeled_pages_in_order_with_their_sources(tmp_path):
         for number in range(9)
     ]
     file = tmp_path / "data.jsonl.xz"
-    file.write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, lines))))
+    of_unknown_gold = {**lines[0], "id": "unknown", "main_content": None}
+    file.write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, [*lines, of_unknown_gold]))))
     broken = prepare_pages([file], tmp_path / "made", BoilerNetConfig.read(DEFAULT_CONFIG).data, processes=2)
     pages = prepared_pages(tmp_path / "made")
     assert broken == []

@@ -15,6 +15,12 @@ def test_so_many_pages_of_a_site_are_learned_from(pages):
     assert [page.id for page in learned_from(some, few)] == ["1", "2", "4", "5"]
 
 
+def test_nothing_is_learned_from_collections_that_weigh_nothing(pages):
+    config = replace(CONFIG, importance={"mills": 0})
+    assert {page.collection for page in pages} == {"mills"}
+    assert learned_from(pages, config) == []
+
+
 def test_uncertain_labels_and_collections_of_little_importance_count_less(pages):
     config = replace(CONFIG, importance={"mills": 0.5})
     page = replace(pages[0], uncertain=pages[0].comment)
