@@ -48,7 +48,7 @@ cdef dict _FOREIGN = {
     b"svg": frozenset((b"foreignobject", b"desc", b"title")),
     b"math": frozenset((b"mi", b"mo", b"mn", b"ms", b"mtext")),
 }
-"""Roots of drawings and formulas, in which nothing ends by itself, and the elements in them that hold HTML again."""
+"""Roots of drawings and formulas, in which nothing ends by itself, with elements in them that hold HTML again."""
 cdef frozenset _WITH_HTML = (_FOREIGN[b"svg"] | _FOREIGN[b"math"] | {b"annotation-xml"}) - {b"title"}
 cdef frozenset _BREAKS_OUT = frozenset(
     b"""
@@ -57,8 +57,10 @@ cdef frozenset _BREAKS_OUT = frozenset(
     """.split()
 )
 """Elements of HTML that end all drawings and formulas around them (HTML Standard, section 13.2.6.5)."""
-cdef frozenset _SCOPES = frozenset(b"applet marquee object select table template button svg math".split())
-"""Elements that bound the search of an end tag for its start tag."""
+cdef frozenset _END_ENDS = frozenset((b"p", b"br"))
+"""Elements whose end tags do so, too."""
+cdef frozenset _SCOPES = frozenset(b"applet marquee object select table template button".split())
+"""Elements that bound the search of an end tag for its start tag, as do those of drawings that hold HTML."""
 cdef frozenset _SPECIAL = _SCOPES | frozenset(
     b"""
     address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure
@@ -138,7 +140,7 @@ cdef class _Reader:
     cdef bint _is_foreign(self, bytes tag, Token *token) except -1:
         """Return True for a tag in a drawing or formula, but for those of HTML that end these first."""
         while self._roots and self._roots[len(self._roots) - 1] is not None:
-            if token.is_end or not (tag in _BREAKS_OUT or (tag == b"font" and token.attributes)):
+            if not _ends_foreign(tag, token):
                 return True
             self._open.pop()
             self._roots.pop()
@@ -196,10 +198,14 @@ cdef class _Reader:
                 self._formatting -= tag in _FORMATTING
                 self._close(index, index + 1 if is_alone else top)
                 return index < <Py_ssize_t> _MAX_DEPTH
-            if element in _SCOPES:
+            if element in _SCOPES or self._holds_html(index):
                 break
             special = special or element in _SPECIAL
         return True
+
+    cdef bint _holds_html(self, Py_ssize_t index) except -1:
+        """Return True for an element of a drawing or formula in which HTML begins again."""
+        return index > 0 and self._roots[index] is None and self._roots[index - 1] is not None
 
     cdef int _end_item(self, frozenset kinds) except -1:
         """Track the end of an item of one of some kinds, by the next one."""
@@ -226,16 +232,19 @@ def flattened(bytes html not None, *, bint scripting=True) -> bytes:
 
 
 cdef bytes _with_few_framesets(bytes html):
-    """Make comments of framesets beyond the limit, wherever they stand: in one, what is raw text elsewhere is none."""
+    """Make comments of framesets beyond the limit, also in raw text, which is none in a frameset."""
     cdef list parts = _FRAMESET.split(html)
-    return b"<frameset".join([*parts[:MAX_DEPTH], b"<!frameset".join(parts[MAX_DEPTH:])]) if parts[MAX_DEPTH:] else html
+    if len(parts) <= MAX_DEPTH:
+        return html
+    return b"<frameset".join([*parts[:MAX_DEPTH], b"<!frameset".join(parts[MAX_DEPTH:])])
 
 
 def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     """Return True if a page has too little of all that makes parsing slow; with scripting as `parse` has it."""
     cdef const unsigned char *text = html
     cdef size_t size = len(html), position = 0, tags = 0, formatting = 0, foreign = 0
-    cdef bint is_mixed = False, is_in_title = False  # True once HTML in a drawing, or a frameset, leaves raw text unclear
+    cdef size_t end
+    cdef bint is_mixed = False  # True once HTML in a drawing, or a frameset, leaves unclear what is raw text
     cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
     cdef bytes tag
     cdef Token token
@@ -251,9 +260,8 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
             continue
         tag = text[token.name : token.name_end].lower()
         if foreign:
-            is_mixed = is_mixed or (is_in_title and not token.is_end) or tag in _WITH_HTML
-            is_in_title = tag == b"title" and not token.is_end
-            if tag in _BREAKS_OUT or (tag == b"font" and token.attributes):
+            is_mixed = is_mixed or tag in _WITH_HTML
+            if _ends_foreign(tag, &token):
                 foreign = 0
         if tag in _FOREIGN:
             foreign += not token.is_end and not _is_self_closed(text, &token)
@@ -261,9 +269,10 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
         elif token.is_end:
             continue
         elif tag in raw:
-            if is_mixed:
+            end = _end_of_raw_text(text, size, tag, position)
+            if (foreign or is_mixed) and memchr(text + position, c"<", end - position) != NULL:
                 return False
-            position = position if foreign else _end_of_raw_text(text, size, tag, position)
+            position = end
         elif tag == b"frameset":
             is_mixed = True
         elif token.attributes:
@@ -271,10 +280,19 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     return tags <= HARMLESS_TAGS and formatting * tags <= HARMLESS_REOPENED
 
 
+cdef bint _ends_foreign(bytes tag, Token *token) except -1:
+    """Return True for a tag of HTML that ends all drawings and formulas around it."""
+    if token.is_end:
+        return tag in _END_ENDS
+    return tag in _BREAKS_OUT or (tag == b"font" and token.attributes > 0)
+
+
 cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:
-    """Return True for the first two letters of _FOREIGN, _RAW, _FORMATTING and frameset, and of few other names."""
-    cdef unsigned char second = _lower(name[1])
-    return _lower(name[0]) in b"bceifmnstux" and (second in b"acefimotv /\t\n\f\r" or (second == c"r" and _lower(name[0]) == c"f"))
+    """Return True for the first letters of _FOREIGN, _RAW, _FORMATTING and frameset, and of few other names."""
+    cdef unsigned char first = _lower(name[0]), second = _lower(name[1])
+    if second == c"r":
+        return first == c"f"
+    return first in b"bceifmnstux" and second in b"acefimotv /\t\n\f\r"
 
 
 cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:

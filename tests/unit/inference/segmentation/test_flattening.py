@@ -36,7 +36,7 @@ def test_elements_nest_no_deeper_than_the_limit() -> None:
         b"<div><!--</div>-->",
         b"<div x='</div>'>",
         b"<div><script></div></script>",
-        b"<div><svg></div></svg>",
+        b"<div><svg><desc></div>",
         b"<DIV></P>",
     ],
 )
@@ -55,6 +55,7 @@ def test_end_tags_that_end_nothing_do_not_hide_the_nesting(unit: bytes) -> None:
         b"<dl><dt>a<dd>b</dl>",
         b"<p>a<p>b",
         b"<svg><path/><g><circle /></g></svg>",
+        b"<div><svg><g></div>",
         b"<div><section></div>",
         b"<p><b>a</i></b></p>",
         b"<script>if (a<b) '<div>'</script>",
@@ -115,7 +116,7 @@ def test_nothing_nests_too_deep_in_drawings_and_formulas(root: bytes, unit: byte
 
 
 @pytest.mark.parametrize(
-    "unit", [b"<svg><title>a</title><style>b</style><path d=e/></svg>", b"<math><mi>a<mo>b</math>"]
+    "unit", [b"<svg><title>a</title><style>b</style><path d=e/></svg>", b"<math><mi>a</mi><mo>b</mo></math>"]
 )
 def test_drawings_and_formulas_stay_as_they_are(unit: bytes) -> None:
     page = unit * 30_000
@@ -139,6 +140,25 @@ def test_framesets_nest_no_deeper_than_the_limit(unit: bytes) -> None:
 def test_raw_text_hides_no_nesting_where_a_parser_reads_none(before: bytes) -> None:
     page = before + b"<svg>" + b"<g>" * 25_000
     assert depth(flatten(page)) <= 2 * MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"<svg></p><style><!--</style>",
+        b"<div><svg></div><style><!--</style>",
+        b"<svg><g></br><script><!--x</script>",
+    ],
+)
+def test_what_ends_a_drawing_lets_raw_text_hide_nothing(before: bytes) -> None:
+    assert depth(flatten(before + b"<div>" * 25_000)) <= 2 * MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    "before", [b"<svg></b><style>", b"<math></div><style>", b"<svg><desc></desc></svg><p><svg><style>"]
+)
+def test_what_ends_no_drawing_lets_raw_text_hide_nothing(before: bytes) -> None:
+    assert depth(flatten(before + b"<g>" * 25_000)) <= 2 * MAX_DEPTH
 
 
 def test_elements_in_noscript_nest_where_they_are_read() -> None:
