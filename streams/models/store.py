@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_IMODE
 
 from dehusk.inference.labelers.golden import GOLDEN_FILE
 from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE
@@ -19,8 +20,8 @@ _STAGING = ".staging-"
 _REMOVED = ".removed-versions"
 """File with the numbers of a model's removed versions, a line each."""
 _CHUNK = 1 << 20
-READABLE = 0o644
-"""Rights of a file of a repository, whatever the user's own mask: Triton and workers may be other users."""
+_RIGHTS = 0o644
+"""Rights of a new file of a repository, whatever the user's mask: Triton and workers may be other users."""
 Guard = Callable[[], None]
 """Check right before a write; raises an error if nothing is to be written any more."""
 
@@ -153,16 +154,17 @@ def remove_at_once(directory: Path) -> None:
 
 
 def write_config(directory: Path, text: str, guard: Guard = unguarded) -> None:
-    """Replace a model's `config.pbtxt` atomically, unless the guard raises an error."""
+    """Replace a model's `config.pbtxt` atomically, with its rights, unless the guard raises an error."""
     with staging(directory) as place, writing(directory):
-        new = place / CONFIG_FILE
+        new, before = place / CONFIG_FILE, directory / CONFIG_FILE
+        rights = S_IMODE(before.stat().st_mode) if before.exists() else _RIGHTS
         with new.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            os.fchmod(file.fileno(), READABLE)
+            os.fchmod(file.fileno(), rights)
             os.fsync(file.fileno())
         guard()
-        new.rename(directory / CONFIG_FILE)
+        new.rename(before)
         sync_folder(directory)
 
 
@@ -170,5 +172,5 @@ def _copy(source: Path, target: Path, max_bytes: int) -> None:
     with open_plain(source, max_bytes) as read, target.open("xb") as written:
         shutil.copyfileobj(read, written, _CHUNK)
         written.flush()
-        os.fchmod(written.fileno(), READABLE)
+        os.fchmod(written.fileno(), _RIGHTS)
         os.fsync(written.fileno())
