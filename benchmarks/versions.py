@@ -16,13 +16,14 @@ from dehusk.inference.labelers.repository import (
     MODEL_FILE,
     find_model,
 )
+from dehusk.inference.labelers.signature import ELEMENT
 from dehusk.inference.labelers.version_policy import with_versions
 
 MODEL = "dehusk"
 USUAL, OTHER = "7", "8"
 """Two that are fit: the default model, and one that keeps each block, so its documents are told apart."""
 FAILING = "9"
-"""It answers a line of text, and each page of more than one block with NaN."""
+"""It answers a line of text, also beside pages, and blocks further down a page with NaN."""
 SLOW = "10"
 """It answers as the default model does, after a loop that takes a sixth of a second or so."""
 CORRUPT = "11"
@@ -31,7 +32,9 @@ SERVED = (USUAL, OTHER, FAILING, SLOW)
 KEPT = 0.9
 """The least probability that the version `OTHER` gives a block."""
 _SLOW_TRIPS = 120_000
-_FLOAT, _INT64, _BOOL = 1, 7, 9
+_OF_LINE = 3
+"""Number of the element that holds a line of text, by which workers probe a version."""
+_FLOAT, _INT32, _INT64, _BOOL = 1, 6, 7, 9
 _OUTPUT, _RENAMED = b"\x12\x04prob", b"\x12\x04prio"
 
 
@@ -54,10 +57,12 @@ def write_repository(directory: Path) -> None:
 
 
 def _failing() -> tuple[bytes, ...]:
+    """Return nodes that look at each block alone: Triton merges requests for a line with those for pages."""
     return (
-        *_is_page(),
-        _node("Where", ["is_page", "nan", "zero"], "more"),
+        _node("Greater", [ELEMENT.name, "line"], "is_further"),
+        _node("Where", ["is_further", "nan", "zero"], "more"),
         _node("Add", ["prio", "more"], "prob"),
+        _tensor("line", np.int32(_OF_LINE)),
         _tensor("nan", np.float32("nan")),
         _tensor("zero", np.float32(0)),
     )
@@ -74,22 +79,16 @@ def _slow() -> tuple[bytes, ...]:
     )
     attribute = _field(1, "body") + _field(6, body) + _field(20, 5)
     return (
-        *_is_page(),
+        _node("Size", ["prio"], "blocks"),
+        _node("Greater", ["blocks", "one"], "is_page"),
         _node("Where", ["is_page", "trips", "once"], "times"),
         _node("Loop", ["times", "yes", "zero"], "looped", attribute),
         _node("Add", ["prio", "looped"], "prob"),
         _tensor("trips", np.int64(_SLOW_TRIPS)),
         _tensor("once", np.int64(1)),
+        _tensor("one", np.int64(1)),
         _tensor("yes", np.True_),
         _tensor("zero", np.float32(0)),
-    )
-
-
-def _is_page() -> tuple[bytes, ...]:
-    return (
-        _node("Size", ["prio"], "blocks"),
-        _node("Greater", ["blocks", "one"], "is_page"),
-        _tensor("one", np.int64(1)),
     )
 
 
@@ -111,7 +110,7 @@ def _node(kind: str, inputs: list[str], output: str, *attributes: bytes) -> byte
 
 def _tensor(name: str, value: np.generic) -> bytes:
     """Return a constant without dimensions."""
-    kind = {np.float32: _FLOAT, np.int64: _INT64, np.bool_: _BOOL}[type(value)]
+    kind = {np.float32: _FLOAT, np.int32: _INT32, np.int64: _INT64, np.bool_: _BOOL}[type(value)]
     return _field(5, _field(2, kind) + _field(8, name) + _field(9, value.tobytes()))
 
 

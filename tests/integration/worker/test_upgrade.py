@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.client import Topic, control_topic, create_topics
 from dehusk.streams.sources.source import Record
 from tests import first_release
 from tests.first_release import with_later_fields
@@ -69,7 +69,8 @@ def current(value: bytes) -> bytes:
 
 async def test_what_workers_of_other_releases_write_is_read(bench: Bench, site, fresh: str) -> None:
     group, (figures, control, again) = bench.topics.group, (f"{fresh}-{name}" for name in ("f", "c", "r"))
-    await create_topics(bench.kafka, [Topic(name, 1, 1) for name in (figures, control, again)])
+    topics = [*(Topic(name, 1, 1) for name in (figures, again)), control_topic(control, 1)]
+    await create_topics(bench.kafka, topics)
     worker = bench.worker(
         *("--labeler", "onnx", "--monitoring-topic", figures, "--control-topic", control),
         *("--revisit-topic", again, "--revisit-after", "12"),
