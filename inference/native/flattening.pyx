@@ -17,6 +17,7 @@ MAX_FORMATTING = 32
 cdef enum:
     HARMLESS_TAGS = 20_000  # start tags that take half a second at worst, however they nest
     HARMLESS_REOPENED = 500_000  # elements, opened again, that take half a second and 0.4 GB at worst
+    MOST_REOPENED = 1_000_000  # the same, if no end tag of formatting ends what it seems to end
     REACH = 64  # open elements among which an end tag looks for its start tag
 
 cdef size_t _MAX_DEPTH = MAX_DEPTH, _MAX_ATTRIBUTES = MAX_ATTRIBUTES
@@ -242,7 +243,7 @@ cdef bytes _with_few_framesets(bytes html):
 def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     """Return True if a page has too little of all that makes parsing slow; with scripting as `parse` has it."""
     cdef const unsigned char *text = html
-    cdef size_t size = len(html), position = 0, tags = 0, formatting = 0, foreign = 0
+    cdef size_t size = len(html), position = 0, tags = 0, formatting = 0, waiting = 0, foreign = 0
     cdef size_t end
     cdef bint is_mixed = False  # True once HTML in a drawing, or a frameset, leaves unclear what is raw text
     cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
@@ -266,6 +267,10 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
         if tag in _FOREIGN:
             foreign += not token.is_end and not _is_self_closed(text, &token)
             foreign -= token.is_end and foreign > 0
+        elif tag in _FORMATTING:
+            formatting += not token.is_end and token.attributes > 0
+            waiting += not token.is_end
+            waiting -= token.is_end and waiting > 0
         elif token.is_end:
             continue
         elif tag in raw:
@@ -275,9 +280,11 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
             position = end
         elif tag == b"frameset":
             is_mixed = True
-        elif token.attributes:
-            formatting += tag in _FORMATTING
-    return tags <= HARMLESS_TAGS and formatting * tags <= HARMLESS_REOPENED
+    return (
+        tags <= HARMLESS_TAGS
+        and min(formatting, waiting) * tags <= HARMLESS_REOPENED
+        and formatting * tags <= MOST_REOPENED
+    )
 
 
 cdef bint _ends_foreign(bytes tag, Token *token) except -1:
@@ -292,7 +299,7 @@ cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:
     cdef unsigned char first = _lower(name[0]), second = _lower(name[1])
     if second == c"r":
         return first == c"f"
-    return first in b"bceifmnstux" and second in b"acefimotv /\t\n\f\r"
+    return first in b"bceifmnstux" and second in b"acefimotv >/\t\n\f\r"
 
 
 cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
