@@ -60,6 +60,12 @@ def within_hard_limit(kind: int, wanted: int) -> int:
     return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
+def limit_data(most: int) -> None:
+    """Limit the data of this process, which may be raised again up to its hard limit."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (within_hard_limit(resource.RLIMIT_DATA, most), hard))
+
+
 def release_free_memory() -> None:
     """Return free memory within the heap to the system, e.g. after a huge message."""
     if _LIBC is not None and hasattr(_LIBC, "malloc_trim"):

@@ -143,8 +143,7 @@ cdef class _Reader:
         while self._roots and self._roots[len(self._roots) - 1] is not None:
             if not _ends_foreign(tag, token):
                 return True
-            self._open.pop()
-            self._roots.pop()
+            self._close_last()
         return False
 
     cdef bint _start(self, bytes tag, Token *token, bint is_foreign) except -1:
@@ -171,9 +170,9 @@ cdef class _Reader:
         elif tag in _ITEMS:
             self._end_item(_ITEMS[tag])
         elif tag in _OPTIONS and self._open and self._open[len(self._open) - 1] == b"option":
-            self._close(len(self._open) - 1, len(self._open))
+            self._close_last()
         elif tag in _HEADINGS and self._open and self._open[len(self._open) - 1] in _HEADINGS:
-            self._close(len(self._open) - 1, len(self._open))
+            self._close_last()
         return self._push(tag)
 
     cdef bint _push(self, bytes tag) except -1:
@@ -219,6 +218,9 @@ cdef class _Reader:
             if element in _SPECIAL and element != b"address" and element != b"div":
                 break
         return 0
+
+    cdef int _close_last(self) except -1:
+        return self._close(len(self._open) - 1, len(self._open))
 
     cdef int _close(self, Py_ssize_t first, Py_ssize_t end) except -1:
         del self._open[first:end]

@@ -7,7 +7,6 @@ its standard input does, as that ends with the worker.
 import asyncio
 import os
 import pickle
-import resource
 import secrets
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,7 +19,7 @@ from aiohttp import web
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import ConfigurationError, DehuskError, ExtractionError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.heap import within_hard_limit
+from dehusk.streams.heap import limit_data
 from dehusk.streams.inspection.inspection import (
     Inspection,
     Labelers,
@@ -184,8 +183,7 @@ def main() -> int:
 def _yield_resources() -> None:
     """Let the worker come first where both want processors or memory."""
     os.nice(_NICE)
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(resource.RLIMIT_DATA, (within_hard_limit(resource.RLIMIT_DATA, _MAX_BYTES), hard))
+    limit_data(_MAX_BYTES)
     score = Path("/proc/self/oom_score_adj")
     if score.exists():
         score.write_text(str(_OOM_SCORE))

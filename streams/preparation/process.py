@@ -22,7 +22,7 @@ from typing import Any
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.streams.heap import release_free_memory, within_hard_limit
+from dehusk.streams.heap import limit_data, release_free_memory
 from dehusk.streams.preparation.channel import Channel, Head, Parts, size_of, to_parts
 from dehusk.streams.preparation.context import IsolatedContext
 from dehusk.streams.preparation.signals import blocked
@@ -294,9 +294,7 @@ class _Server:
 
     def _limit_memory(self, *, large: bool) -> None:
         """Limit the memory of the process to that of ordinary tasks, or of a large one."""
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        limit = within_hard_limit(resource.RLIMIT_DATA, self._memory_limits[large])
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+        limit_data(self._memory_limits[large])
 
     def _receive(self, head: Head) -> Sequence[object]:
         try:
