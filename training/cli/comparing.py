@@ -34,7 +34,7 @@ Examples:
   compare --every 8 wcxb-dev.jsonl.xz                   all labelers on every eighth page
   compare --sample 100 --chart f1.png *.jsonl.xz        on a hundred pages of each file
   compare --labels labels.jsonl my-pages.jsonl          on pages labeled by `dehusk label`
-  compare --labeler dehusk/12 --labeler dehusk/13 --against dehusk/12 test.jsonl.xz""",
+  compare --labeler dehusk/13 --labeler dehusk/14 --against dehusk/13 test.jsonl.xz""",
 )
 @repository_option
 @click.option(

@@ -163,7 +163,7 @@ def vectors_command(
     "base",
     metavar="NAME/VERSION",
     required=True,
-    help="The version that is made better, as dehusk/12.",
+    help="The version that is made better, as dehusk/13.",
 )
 @version_option
 @click.option(

@@ -47,8 +47,8 @@ def list_command(*, sources: Sources, as_json: bool) -> None:
     epilog="""\b
 Examples:
   dehusk model show dehusk
-  dehusk model show dehusk/12 --json | jq .statistics
-  dehusk model show dehusk/12 --control-topic dehusk-control""",
+  dehusk model show dehusk/13 --json | jq .statistics
+  dehusk model show dehusk/13 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL[/VERSION]")
 @source_options("Show what the workers that follow this topic have seen, too.", workers_option)
@@ -78,7 +78,7 @@ def show_command(*, name: str, sources: Sources, group: str, trials: int, as_jso
     epilog="""\b
 Examples:
   dehusk model verify run/8
-  dehusk model verify dehusk/12 --triton triton:8001
+  dehusk model verify dehusk/13 --triton triton:8001
   dehusk model verify run/8 --labeler onnx --json || echo "status $?\"""",
 )
 @click.argument("what", metavar="DIR|FILE|MODEL/VERSION")
@@ -104,7 +104,7 @@ def verify_command(*, what: str, checks: Checks, as_json: bool) -> None:
     epilog="""\b
 Examples:
   dehusk model add run/8 --model-repository /srv/models
-  dehusk model add model.onnx --version 13 --labeler onnx""",
+  dehusk model add model.onnx --version 14 --labeler onnx""",
 )
 @click.argument("place", metavar="DIR|FILE", type=click.Path(path_type=Path))
 @click.option("--version", metavar="NUMBER", help="Its number; by default the next one of its model.")
@@ -154,7 +154,7 @@ def add_command(
 Examples:
   dehusk model remove dehusk/9
   dehusk model remove dehusk/9 --without-triton --yes
-  dehusk model remove dehusk/12 --control-topic dehusk-control""",
+  dehusk model remove dehusk/13 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL/VERSION")
 @source_options(

@@ -36,9 +36,9 @@ _HOLD_SECONDS = 600.0
     short_help="Have a version label a share of the sites.",
     epilog="""\b
 Examples:
-  dehusk model canary dehusk/12 --share 0.05 --wait
-  dehusk model canary dehusk/12 --share 0.25       grows; earlier sites stay
-  dehusk model canary dehusk/12 --share 0.05 --limit most-errors=0.1""",
+  dehusk model canary dehusk/13 --share 0.05 --wait
+  dehusk model canary dehusk/13 --share 0.25       grows; earlier sites stay
+  dehusk model canary dehusk/13 --share 0.05 --limit most-errors=0.1""",
 )
 @version_options(share_option("sites"))
 def canary_command(*, options: RolloutOptions, share: float) -> None:
@@ -58,8 +58,8 @@ def canary_command(*, options: RolloutOptions, share: float) -> None:
     short_help="Have a version label beside the others, to compare them.",
     epilog="""\b
 Examples:
-  dehusk model shadow dehusk/12 --share 0.1
-  dehusk model show dehusk/12 --control-topic dehusk-control""",
+  dehusk model shadow dehusk/13 --share 0.1
+  dehusk model show dehusk/13 --control-topic dehusk-control""",
 )
 @version_options(share_option("micro-batches"))
 def shadow_command(*, options: RolloutOptions, share: float) -> None:
@@ -79,10 +79,10 @@ def shadow_command(*, options: RolloutOptions, share: float) -> None:
     short_help="Have a version label all pages, at once or in steps.",
     epilog="""\b
 Examples:
-  dehusk model promote dehusk/12 --wait
-  dehusk model promote dehusk/12 --steps 1%,10%,50% --hold 10m
-  dehusk model promote dehusk/12 --model-repository /srv/models --triton triton:8001
-  dehusk model promote dehusk/12 --without-triton  for workers with --labeler onnx""",
+  dehusk model promote dehusk/13 --wait
+  dehusk model promote dehusk/13 --steps 1%,10%,50% --hold 10m
+  dehusk model promote dehusk/13 --model-repository /srv/models --triton triton:8001
+  dehusk model promote dehusk/13 --without-triton  for workers with --labeler onnx""",
 )
 @version_options(
     click.option(

@@ -2,12 +2,14 @@ import asyncio
 from dataclasses import replace
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
 from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_LINKS as SIGNATURE
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
@@ -33,6 +35,21 @@ def model(pages):
 @pytest.fixture(scope="module")
 def exported(model):
     return build_dehusk(model).SerializeToString()
+
+
+@pytest.mark.parametrize("source", ["built", "published"])
+def test_what_a_gpu_adds(exported, source):
+    """On a GPU, ONNX Runtime's `ScatterND` adds no float64: a model that asks for it fails on every page."""
+    model = (
+        onnx.load_from_string(exported)
+        if source == "built"
+        else onnx.load(find_model(DEFAULT_REPOSITORY, "dehusk")[1])
+    )
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    types = {value.name: value.type.tensor_type.elem_type for value in graph.value_info}
+    added = [types[node.output[0]] for node in graph.node if node.op_type == "ScatterND"]
+    assert added
+    assert onnx.TensorProto.DOUBLE not in added
 
 
 @pytest.fixture(scope="module")
