@@ -20,6 +20,7 @@ from benchmarks import (
     sites,
     steps,
     stream,
+    triton,
     worker,
 )
 from benchmarks.pages import Page, load_pages, stripped
@@ -27,7 +28,7 @@ from dehusk.inference.labelers.labeler import LABELERS
 
 _BENCHMARKS = (
     *("sites", "rollout", "memory", "metadata", "duplicates", "markdown", "monitoring", "latency"),
-    *("delivery", "steps", "stream", "worker"),
+    *("delivery", "triton", "steps", "stream", "worker"),
 )
 """Benchmarks in the order in which they run."""
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
@@ -55,6 +56,7 @@ class _Options:
     labelers: tuple[str, ...]
     only: str | None
     model: str
+    triton: str | None
     ratios: Path
 
     def wants(self, *benchmarks: str) -> bool:
@@ -109,6 +111,12 @@ class _Options:
 )
 @click.option("--model", default="dehusk", show_default=True, help="The model that labels.")
 @click.option(
+    "--triton",
+    "triton_address",
+    metavar="HOST:PORT",
+    help="Measure this Triton server's gRPC port, instead of one that is started here.",
+)
+@click.option(
     "--ratios",
     "ratios_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -126,6 +134,7 @@ def main(
     only: str | None,
     loads: tuple[sites.Load, ...],
     model: str,
+    triton_address: str | None,
     ratios_file: Path,
 ) -> None:
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
@@ -139,7 +148,7 @@ def main(
     pages are made and looked for.
     """
     warnings.simplefilter("ignore")
-    options = _Options(rounds, repeat, labelers, only, model, ratios_file)
+    options = _Options(rounds, repeat, labelers, only, model, triton_address, ratios_file)
     if options.wants("sites"):
         _measure_sites(loads)
     if options.wants("rollout"):
@@ -151,6 +160,7 @@ def main(
         if not pages:
             raise click.UsageError(f"{path} holds no pages")
         _measure_documents(pages, options)
+        _measure_services(pages, options)
         if options.wants("steps", "stream"):
             kinds = {"as crawled": pages, "without scripts": [stripped(page) for page in pages]}
             _compare({kind: _measure_pages(kind, each, options) for kind, each in kinds.items()}, options)
@@ -168,7 +178,7 @@ def _measure_sites(loads: tuple[sites.Load, ...]) -> None:
 
 
 def _measure_documents(pages: list[Page], options: _Options) -> None:
-    """Measure all but the steps and the stream."""
+    """Measure documents, and the memory of a worker."""
     known = [page for page in pages if page.content]
     has_content = all(page.content is not None for page in pages)
     if options.wants("memory"):
@@ -181,12 +191,18 @@ def _measure_documents(pages: list[Page], options: _Options) -> None:
         _show(duplicates.report(*duplicates.measure(known, options.model)))
     if has_content and options.wants("markdown"):
         _show(markdown.report(*markdown.measure(pages, options.model)))
+
+
+def _measure_services(pages: list[Page], options: _Options) -> None:
+    """Measure what workers and Triton take, but for the stream."""
     if options.wants("monitoring"):
         _show(pairs.report_monitoring(pairs.measure_monitoring(pages, options.repeat, options.rounds)))
     if options.only == "worker":  # it needs py-spy, which nothing else does
         _show(worker.report(worker.measure(pages, options.labelers, options.repeat)))
     if options.wants("latency"):
         _show(latency.report(latency.measure(pages, options.labelers)))
+    if options.wants("triton"):
+        _show(triton.report(triton.measure(pages, options.model, options.triton)))
     if options.wants("delivery"):
         _show(pairs.report_delivery(pairs.measure_delivery(pages, options.repeat, options.rounds)))
 

@@ -1,4 +1,4 @@
-"""NVIDIA Triton on the CPU, with its Python backend, from the package nvidia-pytriton."""
+"""NVIDIA Triton with its Python backend, from the package nvidia-pytriton."""
 
 import ctypes
 import os
@@ -68,7 +68,7 @@ class TritonServer(Program):
         libraries = (_python_libraries(), self.wheel.parents[1] / "nvidia_pytriton.libs")
         return os.environ | {
             "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)]),
-            "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
+            "LD_LIBRARY_PATH": os.pathsep.join([*map(str, libraries), os.environ.get("LD_LIBRARY_PATH", "")]),
         }
 
     def is_ready(self) -> bool:

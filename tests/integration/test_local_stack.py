@@ -211,7 +211,7 @@ def test_up_starts_services_again_that_end_and_says_so(tmp_path: Path) -> None:
             ("tritonserver", "--load-model=dehusk", DEAD_SERVER),
         ):
             below = psutil.Process(process.pid).children(recursive=True)
-            (victim,) = (
+            victim = next(
                 each for each in below if each.name() == name and argument in " ".join(each.cmdline())
             )
             victim.send_signal(signal.SIGSEGV)

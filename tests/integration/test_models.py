@@ -126,7 +126,7 @@ async def test_a_configuration_is_loaded_as_it_would_be_served(
     place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
     graphs.write_config(place, "model")
     config = (
-        (place / "config.pbtxt").read_text().replace("instance_group [ { kind: KIND_AUTO count: 1 } ]", "")
+        (place / "config.pbtxt").read_text().replace("instance_group [ { kind: KIND_AUTO count: 2 } ]", "")
     )
     value = 'data_type: TYPE_UINT32 dims: 3 input_data_file: "ids"'
     (place / "config.pbtxt").write_text(f"{config}\n{more.replace('VALUE', value)}\n")

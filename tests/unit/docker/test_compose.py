@@ -48,12 +48,13 @@ def merge(base: Any, over: Any) -> Any:
     return {key: value for key, value in merged.items() if not isinstance(value, Reset)}
 
 
-GPU = read("compose.yaml")
-CPU = merge(GPU, read("compose.cpu.yaml"))
-BOTH = pytest.mark.parametrize("compose", [GPU, CPU], ids=["gpu", "cpu"])
+TRITON = read("compose.yaml")
+GPU = merge(TRITON, read("compose.gpu.yaml"))
+ONNX = merge(TRITON, read("compose.onnx.yaml"))
+BOTH = pytest.mark.parametrize("compose", [GPU, ONNX], ids=["gpu", "onnx"])
 SERVICES = pytest.mark.parametrize(
     ("compose", "name"),
-    [(compose, name) for compose in (GPU, CPU) for name in compose["services"]],
+    [(compose, name) for compose in (GPU, ONNX) for name in compose["services"]],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 
@@ -165,8 +166,13 @@ def test_the_topics_of_all_workers_are_as_a_local_stack_has_them(name: str) -> N
     assert line.split(maxsplit=2)[2] == " ".join([f"--partitions {topic.partitions}", *settings])
 
 
-def test_the_override_needs_neither_triton_nor_a_gpu() -> None:
-    assert "triton" in GPU["services"]
-    assert "triton" not in CPU["services"]
-    assert "nvidia" not in str(CPU)
-    assert "--labeler=onnx" in CPU["services"]["worker"]["command"]
+def test_a_gpu_is_reserved_where_it_is_asked_for() -> None:
+    assert "deploy" not in TRITON["services"]["triton"]
+    (device,) = GPU["services"]["triton"]["deploy"]["resources"]["reservations"]["devices"]
+    assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
+    assert GPU["services"]["triton"]["command"] == TRITON["services"]["triton"]["command"]
+
+
+def test_the_model_runs_without_triton() -> None:
+    assert "triton" not in ONNX["services"]
+    assert "--labeler=onnx" in ONNX["services"]["worker"]["command"]

@@ -1,8 +1,9 @@
 """Triton's `onnxruntime` backend for the Triton that pip installs, which has only a Python backend.
 
-It serves an unchanged model repository the way the C++ backend does, ragged batching included, on the CPU.
-The server finds it as `<backend directory>/onnxruntime/model.py`. Tensors pass by DLPack, as `as_numpy` and
-`Tensor(…)` of that Triton know the arrays of NumPy 1 alone.
+It serves an unchanged model repository the way the C++ backend does, ragged batching included: on the CPU or,
+where the package onnxruntime-gpu stands in for onnxruntime, on a GPU. The server finds it as
+`<backend directory>/onnxruntime/model.py`. Tensors pass by DLPack, as `as_numpy` and `Tensor(…)` of that
+Triton know the arrays of NumPy 1 alone.
 """
 
 import fcntl
@@ -22,6 +23,7 @@ from dehusk.inference.labelers.batching import groups
 Arrays = dict[str, npt.NDArray[Any]]
 
 _THREADS = "intra_op_thread_count"
+_CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _BATCH_INPUT = "BATCH_ELEMENT_COUNT"
 _BATCH_OUTPUT = "BATCH_SCATTER_WITH_INPUT_SHAPE"
 
@@ -39,7 +41,8 @@ class TritonPythonModel:
         file = Path(args["model_repository"], args["model_version"], "model.onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = int(config["parameters"].get(_THREADS, {}).get("string_value", "1"))
-        self._session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(file, options, providers=_providers(args))
+        self._is_on_cpu = _CUDA not in self._session.get_providers()
         self._check_inputs(file)
         self._hold_lock(Path(__file__).with_name(str(os.getpid())))
 
@@ -51,7 +54,8 @@ class TritonPythonModel:
         """Return a response per request, in order; a request that fails does not fail the others."""
         feeds = [self._feed(request) for request in requests]
         responses: dict[int, Any] = {}
-        for group in groups([feed[self._sized_by].size for feed in feeds]):
+        sizes = [feed[self._sized_by].size for feed in feeds]
+        for group in groups(sizes) if self._is_on_cpu else [range(len(feeds))]:
             answers = self._answers([feeds[index] for index in group])
             responses.update(zip(group, answers, strict=True))
         return [responses[index] for index in range(len(requests))]
@@ -111,6 +115,13 @@ class TritonPythonModel:
                 shape = array.shape if is_scattered else (len(array), *values.shape[1:])
                 part[name] = np.ascontiguousarray(piece.reshape(shape))
         return parts
+
+
+def _providers(args: dict[str, str]) -> list[Any]:
+    """Return what runs an instance: CUDA on a GPU, whose single numbers are not to be rounded to TF32."""
+    if args["model_instance_kind"] != "GPU" or _CUDA not in onnxruntime.get_available_providers():
+        return [_CPU]
+    return [(_CUDA, {"device_id": args["model_instance_device_id"], "use_tf32": "0"}), _CPU]
 
 
 def _batch_inputs(config: dict[str, Any]) -> dict[str, str]:

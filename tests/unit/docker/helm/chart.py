@@ -97,8 +97,8 @@ SETS: dict[str, Values] = {
     "defaults": {},
     "everything": EVERYTHING,
     "external Triton": {"triton": {"address": "triton.models.svc:8001"}},
-    "Triton on processors, with models of one's own": {
-        "triton": {**TRITON, "gpus": 0, "modelRepository": {"existingClaim": "models"}}
+    "Triton on a GPU, with models of one's own": {
+        "triton": {**TRITON, "gpus": 1, "modelRepository": {"existingClaim": "models"}}
     },
     "no Triton": {"worker": {"labeler": "onnx"}},
     "SASL": {"kafka": SASL},

@@ -261,15 +261,15 @@ def test_triton_is_given_the_model_of_the_image(tmp_path: Path) -> None:
     } | {Path(model)}
     (serves,) = pod["containers"]
     assert "--load-model=dehusk" in serves["args"]
-    assert serves["resources"]["limits"]["nvidia.com/gpu"] == 1
+    assert set(serves["resources"]["limits"]) == {"memory"}
 
 
-def test_triton_may_serve_a_claim_and_need_no_gpu() -> None:
-    values = SETS["Triton on processors, with models of one's own"]
+def test_triton_may_serve_a_claim_on_a_gpu() -> None:
+    values = SETS["Triton on a GPU, with models of one's own"]
     pod = one(documents(values), "Deployment", "crawl-dehusk-triton")["spec"]["template"]["spec"]
     assert "initContainers" not in pod
     assert {"name": "models", "persistentVolumeClaim": {"claimName": "models"}} in pod["volumes"]
-    assert set(pod["containers"][0]["resources"]["limits"]) == {"memory"}
+    assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == 1
 
 
 @pytest.mark.parametrize("name", ["defaults", "no Triton", "external Triton"])

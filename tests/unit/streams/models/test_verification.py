@@ -199,7 +199,7 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
         ("allow_ragged_batch: true", "allow_ragged_batch: false", "other tensors in `input`"),
         ('source_input: "block_len" }\n]\n\n#', 'source_input: "ids" }\n]\n\n#', "in `batch_output`"),
         ("tokens 2", "tokens 3", "the signature 'tokens 3"),
-        ("max_batch_size: 16", "max_batch_size: 0", "no max_batch_size"),
+        ("max_batch_size: 64", "max_batch_size: 0", "no max_batch_size"),
         ('name: "new"', 'default_model_filename: "../other.onnx"', "'../other.onnx'"),
         ('name: "new"', 'cc_model_filenames { key: "9.0" value: "other.onnx" }', "`cc_model_filenames`"),
         ('name: "new"', 'model_operations { op_library_filename: "ops.so" }', "`model_operations`"),
