@@ -82,7 +82,7 @@ def pack(page: PreparedPage) -> PackedPage:
 def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
     """Decode the pages of a message; the result is never empty, and nothing is raised."""
     try:
-        pages = source.decode(message)
+        pages = tuple(source.decode(message))
     except MissingSchemaError as error:
         return Postponed(str(error), error.reference)
     except UnavailableError as error:

@@ -1,7 +1,7 @@
 """Steps of a message in a preparation process."""
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,7 +11,7 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import Encoding, Message, RawPage
 from dehusk.streams.preparation.pool import PrepareTask, open_steps
-from dehusk.streams.preparation.steps import PackedPage, Postponed, Preparer, Writing
+from dehusk.streams.preparation.steps import Outcomes, PackedPage, Postponed, Preparer, Writing
 from dehusk.streams.sources.html import Html
 from dehusk.streams.sources.source import Decoded, MissingSchemaError
 
@@ -120,6 +120,21 @@ def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytes
 def test_a_message_whose_schema_is_missing_names_it(message: Message) -> None:
     source = Canned(MissingSchemaError("away", "ids/7"))
     assert Preparer(BLOCKS).prepare_message(source, message) == Postponed("away", "ids/7")
+
+
+@pytest.mark.parametrize(
+    ("error", "outcomes"),
+    [
+        (None, (Skipped(SkipReason.NOT_A_PAGE, "the message holds no page"),)),
+        (UnavailableError("later"), Postponed("later")),
+    ],
+)
+def test_a_decoder_may_be_a_generator(message: Message, error: Exception | None, outcomes: Outcomes) -> None:
+    class Generator(Canned):
+        def decode(self, message: Message) -> Iterator[Decoded]:  # type: ignore[override]
+            yield from super().decode(message)
+
+    assert Preparer(BLOCKS).prepare_message(Generator(error or []), message) == outcomes
 
 
 def test_a_message_waits_for_the_schema_registry(message: Message) -> None:
