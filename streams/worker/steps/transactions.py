@@ -190,8 +190,10 @@ class TransactionalDelivery:
             await producer.send_offsets_to_transaction({partition: end}, self._group)
             _require_alive(producer)
             await producer.commit_transaction()
-        except IllegalOperation as error:  # the producer has failed in the meantime
-            raise KafkaError(str(error)) from error
+        except (IllegalOperation, AssertionError) as error:
+            if producer._txn_manager.is_in_transaction():  # noqa: SLF001 there is no getter
+                raise
+            raise KafkaError(f"the transaction has failed in the meantime: {error}") from error
 
     def _require_owned(self, partition: TopicPartition, producer: AIOKafkaProducer) -> None:
         """Raise if the partition was given back meanwhile."""
@@ -270,6 +272,12 @@ def _futures_of_errors(producer: AIOKafkaProducer) -> Iterator[asyncio.Future[ob
             yield batch._drain_waiter  # noqa: SLF001 there is no getter
 
 
+def _read_error(answer: asyncio.Future[object]) -> None:
+    """Read the error of a record: nobody else does if a later one cannot be enqueued."""
+    if not answer.cancelled():
+        answer.exception()
+
+
 class _Transaction:
     """Sender of records in the open transaction of a producer."""
 
@@ -290,7 +298,7 @@ class _Transaction:
         """
         known = [(topic, each) for each in (names or records)]
         sent = [
-            (name, await enqueue(self._producer, Outgoing(topic, record)))
+            (name, await self._enqueue(Outgoing(topic, record)))
             for name, record in zip(known, records, strict=True)
             if name not in self._refused
         ]
@@ -306,6 +314,11 @@ class _Transaction:
                 raise error
         written = iter(cast("list[RecordMetadata]", results))
         return [None if name in self._refused else position_of(next(written)) for name in known]
+
+    async def _enqueue(self, outgoing: Outgoing) -> asyncio.Future[object]:
+        answer = await enqueue(self._producer, outgoing)
+        answer.add_done_callback(_read_error)
+        return answer
 
     async def retry_after(self, error: DehuskError, attempt: int) -> None:  # noqa: ARG002 of all senders
         """Raise the error: the transaction is repeated later, since it must not stay open."""

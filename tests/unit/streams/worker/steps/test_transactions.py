@@ -51,6 +51,8 @@ class Kafka:
         self.knows_committed = asyncio.Event()
         """Set while the group tells its offsets."""
         self.knows_committed.set()
+        self.send_errors: list[Exception] = []
+        """Errors that are raised where a record waits for room; the transaction has failed then."""
         self.commit_errors: list[tuple[Exception, bool]] = []
         """Errors of commits, and whether they are committed nevertheless."""
         self.commits_in = 0.0
@@ -73,8 +75,11 @@ class Producer:
         self.client = SimpleNamespace(send=None, close=self._close)
         self._sender = SimpleNamespace(sender_task=None)
         self._txn_manager = SimpleNamespace(
-            is_fatal_error=lambda: False, wait_for_transaction_end=lambda: None
+            is_fatal_error=lambda: False,
+            wait_for_transaction_end=lambda: None,
+            is_in_transaction=lambda: self._is_in_transaction,
         )
+        self._is_in_transaction = False
         self._message_accumulator = SimpleNamespace(_batches={})
         self._keys: list[bytes | None] = []
         self._offsets: Mapping[TopicPartition, int] = {}
@@ -88,9 +93,13 @@ class Producer:
 
     async def begin_transaction(self) -> None:
         self._keys = []
+        self._is_in_transaction = True
 
     async def send(self, topic, value, key, partition, headers) -> Awaitable[RecordMetadata]:
-        return self._take(topic, value, key)
+        if self._kafka.send_errors:
+            self._is_in_transaction = False
+            raise self._kafka.send_errors.pop(0)
+        return asyncio.ensure_future(self._take(topic, value, key))
 
     async def _take(self, topic: str, value: bytes, key: bytes | None) -> RecordMetadata:
         if len(cast("bytes", serialized(value)) or b"") > self._kafka.largest:
@@ -185,6 +194,14 @@ async def test_a_transaction_that_fails_is_repeated_by_a_new_producer(
     assert kafka.started == ["g/raw/0", "g/raw/0"]
     assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
     assert delivery.failure is None
+
+
+async def test_a_transaction_that_fails_while_a_record_waits_for_room_is_repeated(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.send_errors = [AssertionError()]
+    await delivery.deliver([cleaned(0, 4)])
+    assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
 
 
 async def test_a_transaction_that_was_committed_though_it_failed_is_not_repeated(
