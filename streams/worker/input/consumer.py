@@ -17,6 +17,7 @@ from aiokafka.errors import (
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
 )
+from faust.tables.recovery import RebalanceAgain
 from faust.transport import conductor
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
@@ -45,6 +46,8 @@ class Consumer(driver.Consumer):
         self._removed: dict[TP, tuple[int, int]] = {}
         """Offsets after the last read and after the last removed message, until the latter is committed."""
         self.arrivals = Arrivals()
+        self._sought_in = 0
+        """Number of the rebalance in which the committed offsets were sought last."""
 
     def _new_consumer_thread(self) -> ConsumerThread:
         hooks, membership = self.transport.hooks, self.transport.membership
@@ -193,24 +196,43 @@ class Consumer(driver.Consumer):
         return self.transport.hooks.is_transactional and is_in_flight
 
     async def perform_seek(self) -> None:
-        """Seek to the committed offsets of the assigned partitions, and forget what was read after them."""
-        for partition, offset in (await self._thread.seek_back()).items():
+        """Seek to the committed offsets of the assigned partitions, and forget what was read after them.
+
+        Raises:
+            RebalanceAgain: another rebalance has begun meanwhile, which will seek once more.
+        """
+        rebalance = self.app.rebalancing_count
+        offsets = await self._thread.seek_back()
+        if self.app.rebalancing_count != rebalance:
+            raise RebalanceAgain
+        for partition, offset in offsets.items():
             self._read_offset[partition] = offset
             self._committed_offset[partition] = offset or None
+        self._sought_in = rebalance
+
+    def resume_flow(self) -> None:
+        """Read on, unless another rebalance has begun since the seek.
+
+        Faust resumes what that rebalance has stopped. What is read before the next seek is dropped after it,
+        and later offsets are committed.
+        """
+        if self.app.rebalancing_count == self._sought_in:
+            super().resume_flow()
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
-        """Stop reading until partitions are assigned, and commit what was acknowledged since the last commit.
+        """Stop reading until partitions are assigned; wait for what is in flight, and commit it.
 
-        Faust reads on if all partitions are revoked, e.g. when another topic begins to match the input: what
-        it read would be dropped at the resume, and later offsets be committed. And it forgets what was
-        acknowledged, which would be read once more.
+        Faust does so, but not if all partitions are revoked, e.g. when another topic begins to match the
+        input, nor in a worker that is stopping: others would have cleaned newer messages by the time at which
+        the results of older ones come. And it forgets what was acknowledged, which would be read once more.
         """
         if not self.app.should_stop:
             self.stop_flow()
             self.app.flow_control.suspend()
         self._give_up_lost()
         if not self.transport.membership.is_given_up:
-            await self.commit()
+            self.app.flow_control.clear()
+            await self.wait_empty()
         await super().on_partitions_revoked(revoked)
 
     def _new_offset(self, tp: TP) -> int | None:

@@ -107,26 +107,33 @@ class Flow:
                     raise
 
     def finish_within(self, seconds: float) -> None:
-        """Set a deadline, after which the messages in flight are abandoned."""
-        if not self._is_ending:
-            self.lift_deadline()
-            self._deadline = asyncio.get_running_loop().call_later(seconds, self.give_up)
+        """Set a deadline, after which the messages in flight are abandoned; the last one only sooner."""
+        loop = asyncio.get_running_loop()
+        if self._deadline is not None:
+            if self._is_ending and self._deadline.when() <= loop.time() + seconds:
+                return
+            self._deadline.cancel()
+        self._deadline = loop.call_later(seconds, self.give_up)
 
     def lift_deadline(self) -> None:
         """Lift the deadline."""
         if self._deadline is not None and not self._is_ending:
             self._deadline.cancel()
+            self._deadline = None
 
     def end_within(self, seconds: float) -> None:
-        """Set the last deadline, which no rebalance replaces or lifts."""
-        self.finish_within(seconds)
+        """Set the last deadline, which no rebalance lifts or postpones, and which postpones that of none."""
         self._is_ending = True
+        self.finish_within(seconds)
 
     def give_up(self) -> None:
         """Abandon the messages in flight: Kafka gives them out again, or has done so."""
         if len(self):
             messages = pluralize(len(self), "message")
             _log.warning("giving up %s in flight: Kafka will give them to a worker again", messages)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
         self._delivery.give_up()
         self.intake.abandon()
         self._unacknowledged.abandon()

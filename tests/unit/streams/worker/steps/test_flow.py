@@ -393,6 +393,22 @@ async def test_the_last_deadline_stays_though_partitions_change_hands(steps: Ste
     assert steps.abandoned == [0]
 
 
+async def test_a_rebalance_brings_the_last_deadline_forward(steps: Steps) -> None:
+    await steps.put(0)
+    steps.flow.end_within(60)
+    steps.flow.finish_within(0)
+    await settle()
+    assert steps.abandoned == [0]
+
+
+async def test_the_last_deadline_does_not_postpone_that_of_a_rebalance(steps: Steps) -> None:
+    await steps.put(0)
+    steps.flow.finish_within(0)
+    steps.flow.end_within(60)
+    await settle()
+    assert steps.abandoned == [0]
+
+
 async def test_the_age_is_that_of_the_oldest_batch_since_the_one_before_it(
     steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
