@@ -14,7 +14,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.arrays import Floats
 from dehusk.training.batches import EpochSettings
 from dehusk.training.graph import LstmLayer
-from dehusk.training.runs import left_by, written_whole
+from dehusk.training.runs import damaged, left_by, written_whole
 
 Batch = TypeVar("Batch")
 
@@ -89,9 +89,13 @@ def load_state(file: Path, origin: Origin) -> dict[str, Any]:
     """Read the state of a run of this origin.
 
     Raises:
-        ConfigurationError: there is no such file, or it is of other settings or pages.
+        ConfigurationError: there is no such file, it is not whole, or it is of other settings or pages.
     """
-    state: dict[str, Any] = torch.load(left_by("train", file), map_location="cpu", weights_only=True)
+    with left_by("train", file).open("rb") as source:
+        try:
+            state: dict[str, Any] = torch.load(source, map_location="cpu", weights_only=True)
+        except Exception as error:  # what is damaged raises anything
+            raise damaged("train", file) from error
     for name, other in (("settings", "of another configuration"), ("pages", "of other pages or labels")):
         if state.get(name) != getattr(origin, name):
             raise ConfigurationError(f"{file} is {other}; delete it or name another directory")

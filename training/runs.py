@@ -4,21 +4,25 @@ The configuration is a small TOML file, whose `kind` names the model that it is 
 """
 
 import hashlib
+import os
 import pickle
 import re
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self, TypeVar
 
 import click
+import msgspec
 import orjson
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
+from dehusk.streams.folders import sync_folder
 from dehusk.streams.wording import printable
 
 if TYPE_CHECKING:
@@ -26,10 +30,11 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config")
 Tables = dict[str, Any]
+Settings = Mapping[str, object]
 Report = Callable[[str], object]
 """Callback for messages on progress."""
 
-_SOURCES = "sources.json"
+_PAGES = "pages.pickle"
 _DIGITS = 16
 _NAMED = re.compile(r"(?P<name>[^\s,]+) \(SHA-256 (?P<digest>[0-9a-f]{16})…\)")
 
@@ -50,6 +55,15 @@ class RunConfig(ABC):
     """Configuration of a training run."""
 
     __slots__ = ()
+    kind: ClassVar[str]
+    """Kind of model."""
+    data: "DataclassInstance | None"
+    """Settings of the preparation; None where there are none."""
+
+    @property
+    def preparation(self) -> Settings:
+        """Kind of model and settings that pages are prepared with, by their names."""
+        return {"kind": self.kind, **({} if self.data is None else asdict(self.data))}
 
     @classmethod
     @abstractmethod
@@ -102,25 +116,47 @@ def left_by(command: str, file: Path) -> Path:
 
 @contextmanager
 def written_whole(file: Path) -> Iterator[BinaryIO]:
-    """Replace a file by what is written, at the end; after an error it stays as it was."""
+    """Replace a file by what is written, once it is on the disk; after an error it stays as it was."""
     partial = file.with_suffix(".partial")
     with partial.open("wb") as target:
         yield target
+        target.flush()
+        os.fsync(target.fileno())
     partial.replace(file)
+    sync_folder(file.parent)
 
 
 def write_records(file: Path, records: Iterable[object]) -> None:
-    """Write records that `read_records` reads, as they come; the file appears when it is whole."""
+    """Write records, and None as their end, as they come; the file appears when it is whole."""
     with written_whole(file) as target:
-        for record in records:
+        for record in chain(records, [None]):
             pickle.dump(record, target, protocol=5)
 
 
-def read_records(file: Path) -> Iterator[Any]:
-    """Read the records that this program wrote into a file."""
-    with file.open("rb") as source:
-        while source.peek(1):
-            yield pickle.load(source)  # noqa: S301 -- a file that this program wrote
+def read_records(command: str, file: Path) -> Iterator[Any]:
+    """Read the records that a command wrote.
+
+    Raises:
+        ConfigurationError: there is no such file, or it is not whole.
+    """
+    with left_by(command, file).open("rb") as source:
+        while (record := _next_record(command, file, source)) is not None:
+            yield record
+
+
+def _next_record(command: str, file: Path, source: BinaryIO) -> object:
+    try:
+        return pickle.load(source)  # noqa: S301 -- a file that this program wrote
+    except Exception as error:  # what is damaged raises anything
+        raise damaged(command, file) from error
+
+
+def damaged(command: str, file: Path) -> ConfigurationError:
+    """Return the error of a file that a command wrote and that cannot be read to its end."""
+    return ConfigurationError(
+        f"{file} is damaged, or another version of dehusk wrote it; delete it and run "
+        f"`python -m training {command}` again"
+    )
 
 
 def report(text: str) -> None:
@@ -154,35 +190,95 @@ def describe_source(file: Path) -> str:
     return f"{file.name} (SHA-256 {Source.of(file).digest}…)" if file.is_file() else file.name
 
 
-def write_sources(files: Sequence[Path], directory: Path) -> None:
-    """Note the data files of a run in its directory."""
-    (directory / _SOURCES).write_bytes(orjson.dumps([describe_source(file) for file in files]))
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """First record of a run's pages: the settings and the data files that they were made with and of."""
+
+    settings: Settings
+    sources: Sequence[str]
 
 
-def read_sources(directory: Path) -> list[str]:
+def write_pages(options: Preparation, config: RunConfig, pages: Iterable[object]) -> None:
+    """Write the pages of a run, and note what they were made with, in its directory."""
+    options.directory.mkdir(parents=True, exist_ok=True)
+    note = _Note(config.preparation, [describe_source(file) for file in options.sources])
+    write_records(options.directory / _PAGES, chain([note], pages))
+
+
+def read_pages(directory: Path, config: RunConfig) -> Iterator[Any]:
+    """Read the pages that were prepared for a run of this configuration.
+
+    Raises:
+        ConfigurationError: there are none, or they are for another kind of model or of other settings.
+    """
+    note, pages = _noted(directory)
+    _require_same(note.settings, config.preparation, directory)
+    first = next(pages, None)
+    if first is None:
+        raise ConfigurationError(
+            f"{directory} has no pages, as {', '.join(note.sources)} gave none that can be labeled; "
+            "run `python -m training prepare` with other files"
+        )
+    yield first
+    yield from pages
+
+
+def read_sources(directory: Path) -> Sequence[str]:
     """Return the descriptions of the data files that a directory was prepared from."""
-    names: list[str] = orjson.loads(left_by("prepare", directory / _SOURCES).read_bytes())
-    return names
+    return _noted(directory)[0].sources
+
+
+def _noted(directory: Path) -> tuple[_Note, Iterator[Any]]:
+    """Return the note on the pages of a run, and the pages."""
+    file = directory / _PAGES
+    records = read_records("prepare", file)
+    note = next(records, None)
+    if not isinstance(note, _Note):
+        raise damaged("prepare", file)
+    return note, records
+
+
+def _require_same(made: Settings, wanted: Settings, directory: Path) -> None:
+    names = [name for name in {**wanted, **made} if made.get(name) != wanted.get(name)]
+    if names:
+        was, now = (
+            ", ".join(f"{name} = {settings.get(name, 'none')}" for name in names)
+            for settings in (made, wanted)
+        )
+        raise ConfigurationError(
+            f"{directory} was prepared with {was}, and the configuration has {now}; run "
+            "`python -m training prepare` again, or name the other configuration or another directory"
+        )
+
+
+class _Scores(msgspec.Struct):
+    """Scores of a run, and its data files and configuration."""
+
+    run: object
+    scores: str
 
 
 def write_scores(file: Path, config: "DataclassInstance", scores: str) -> None:
     """Write the scores of a run of this configuration on the pages of the file's directory."""
-    file.write_bytes(orjson.dumps({"run": _run(file.parent, config), "scores": scores}))
+    with written_whole(file) as target:
+        target.write(msgspec.json.encode(_Scores(_run(file.parent, config), scores)))
 
 
 def read_scores(command: str, file: Path, config: "DataclassInstance") -> str:
     """Read the scores that a command wrote.
 
     Raises:
-        ConfigurationError: there are none, or they are of other data or another configuration.
+        ConfigurationError: there are none, they are not whole, or of other data or another configuration.
     """
-    written = orjson.loads(left_by(command, file).read_bytes())
-    if written["run"] != _run(file.parent, config):
+    try:
+        written = msgspec.json.decode(left_by(command, file).read_bytes(), type=_Scores)
+    except ValueError as error:
+        raise damaged(command, file) from error
+    if written.run != _run(file.parent, config):
         raise ConfigurationError(
             f"{file} is of other data or another configuration; run `python -m training {command}` again"
         )
-    scores: str = written["scores"]
-    return scores
+    return written.scores
 
 
 def _run(directory: Path, config: "DataclassInstance") -> object:

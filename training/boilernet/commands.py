@@ -44,16 +44,17 @@ def prepare(options: Preparation) -> None:
         raise ConfigurationError(
             "BoilerNet learns from gold texts or labeled blocks; --labels is for the default model"
         )
-    data, directory = BoilerNetConfig.read(options.config).data, options.directory
-    report_broken(prepare_pages(options.files, directory, data, options.processes, options.validation))
-    pages = prepared_pages(directory)
-    click.echo(f"{len(pages)} pages, of which {len(training_pages(pages, data))} to train on.")
+    settings = BoilerNetConfig.read(options.config)
+    report_broken(prepare_pages(options, settings))
+    pages = prepared_pages(options.directory, settings)
+    click.echo(f"{len(pages)} pages, of which {len(training_pages(pages, settings.data))} to train on.")
     click.echo(f"Oracle F1 {fmean(page.oracle for page in pages):.3f}.")
 
 
 def train(directory: Path, config: Path) -> None:
     """Train a network from each seed, from its last checkpoint on where one is."""
-    pages, settings = prepared_pages(directory), BoilerNetConfig.read(config)
+    settings = BoilerNetConfig.read(config)
+    pages = prepared_pages(directory, settings)
     for seed in settings.trainer.seeds:
         run = train_boilernet(pages, settings, seed, _checkpoint(directory, seed))
         click.echo(f"seed {seed}: {run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
@@ -74,7 +75,8 @@ def cross_validate(*_arguments: object, **_options: object) -> None:
 
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of the repository, on the held-out pages."""
-    settings, pages = BoilerNetConfig.read(config), prepared_pages(directory)
+    settings = BoilerNetConfig.read(config)
+    pages = prepared_pages(directory, settings)
     if version:
         answers, keep = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
     else:
@@ -107,7 +109,7 @@ def _held_out(pages: Iterable[LabeledPage], data: DataConfig | None) -> HeldOut:
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the network of the median seed as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), BoilerNetConfig.read(config)
-    pages = prepared_pages(directory)
+    pages = prepared_pages(directory, settings)
     runs = _runs(directory, settings, pages)
     run = runs[_held_out(pages, settings.data).median(_answers(runs))]
     scores = read_scores("evaluate", directory / _SCORES, settings)

@@ -69,6 +69,7 @@ class TrainerConfig(EpochSettings):
 class BoilerNetConfig(RunConfig):
     """Configuration of one training run."""
 
+    kind = "boilernet"
     data: DataConfig | None
     """None where blocks come with their labels."""
     network: NetworkConfig

@@ -11,7 +11,7 @@ import msgspec
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import SegmentedPage
-from dehusk.training.boilernet.config import DataConfig
+from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig
 from dehusk.training.pages.gold import (
     GoldPage,
     PageOfBlocks,
@@ -21,10 +21,8 @@ from dehusk.training.pages.gold import (
     read_objects,
     segmented,
 )
-from dehusk.training.runs import left_by, read_records, write_records, write_sources
+from dehusk.training.runs import Preparation, read_pages, write_pages
 from dehusk.training.scores import kept_words, word_f1
-
-_PAGES = "pages.pickle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,33 +99,27 @@ def _is_held_out(page: LabeledPage, config: DataConfig | None) -> bool:
     return page.validation or zlib.crc32(page.site.encode()) % 1000 < 1000 * share
 
 
-def prepare_pages(
-    files: Sequence[Path],
-    directory: Path,
-    data: DataConfig | None,
-    processes: int,
-    validation: Sequence[Path] = (),
-) -> list[Broken]:
+def prepare_pages(options: Preparation, config: BoilerNetConfig) -> list[Broken]:
     """Label the pages of the files and write them to the directory; return those that cannot be segmented.
 
     Without a configuration of gold texts, the files hold labeled blocks. Pages whose gold text is not known
     are left out.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    broken: list[Broken] = []
+    data, broken = config.data, list[Broken]()
 
     def read(some: Sequence[Path]) -> Iterator[LabeledPage]:
         if data is None:
             return read_labeled_blocks(some)
         known = (page for page in read_gold(some) if page.text is not None)
-        return each_labeled(known, partial(label, share=data.content_share), processes, broken)
+        return each_labeled(known, partial(label, share=data.content_share), options.processes, broken)
 
-    held_out = (replace(page, validation=True) for page in read(validation)) if validation else ()
-    write_records(directory / _PAGES, chain(read(files), held_out))
-    write_sources((*files, *validation), directory)
+    held_out = (
+        (replace(page, validation=True) for page in read(options.validation)) if options.validation else ()
+    )
+    write_pages(options, config, chain(read(options.files), held_out))
     return broken
 
 
-def prepared_pages(directory: Path) -> list[LabeledPage]:
-    """Read the labeled pages of a directory."""
-    return list(read_records(left_by("prepare", directory / _PAGES)))
+def prepared_pages(directory: Path, config: BoilerNetConfig) -> list[LabeledPage]:
+    """Read the pages that were labeled for a run of this configuration."""
+    return list(read_pages(directory, config))

@@ -44,8 +44,8 @@ def prepare(options: Preparation) -> None:
     if options.validation:
         raise ConfigurationError("the default model is cross-validated; --validation is for BoilerNet")
     settings = DehuskConfig.read(options.config)
-    report_broken(prepare_pages(options, settings.data.content_share, settings.data.least_oracle))
-    pages = list(prepared_pages(options.directory))
+    report_broken(prepare_pages(options, settings, **asdict(settings.data)))
+    pages = list(prepared_pages(options.directory, settings))
     whole = [page for page in pages if not page.altered]
     repaired = sum(page.repaired for page in whole)
     learned = sum(page.reliable for page in whole)
@@ -66,7 +66,7 @@ def train(directory: Path, config: Path) -> None:
     """Train the networks that `export` publishes, continuing from the last checkpoint, if there is one."""
     settings = DehuskConfig.read(config)
     training = _training(directory, settings)
-    training.all_first_passes(training.examples(prepared_pages(directory)))
+    training.all_first_passes(training.examples(prepared_pages(directory, settings)))
 
 
 def _training(directory: Path, settings: DehuskConfig) -> Training:
@@ -77,7 +77,8 @@ def cross_validate(
     directory: Path, config: Path, seeds: Sequence[int], *, leave_out: LeftOut, ablate: bool
 ) -> None:
     """Score models on what they never saw; with `ablate` also models that miss a group of inputs."""
-    pages, settings = list(prepared_pages(directory)), DehuskConfig.read(config)
+    settings = DehuskConfig.read(config)
+    pages = list(prepared_pages(directory, settings))
     columns: dict[str, list[PageScores]] = {}
     kinds: list[Mapping[str, ToldKind]] = []
     scripts: dict[str, list[tuple[PageScores, PageScores]]] = {}
@@ -113,9 +114,9 @@ def _script_table(scripts: Mapping[str, Sequence[tuple[PageScores, PageScores]]]
     return markdown_table(["script", "pages", "F1", "the same pages as they are"], rows)
 
 
-def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:  # noqa: ARG001 -- what every kind takes
+def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score a published version, the newest unless one is named, on the pages of a directory."""
-    pages = list(prepared_pages(directory))
+    pages = list(prepared_pages(directory, DehuskConfig.read(config)))
     labeler = OnnxLabeler(model, version or "", repository)
     click.echo(gold_table(pages, labeler_answer(labeler)))
     kinds = labeler_kinds(labeler)
@@ -128,7 +129,7 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     """Publish the trained model as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), DehuskConfig.read(config)
     scores = read_scores("cross-validate", directory / _SCORES, settings)
-    pages = list(prepared_pages(directory))
+    pages = list(prepared_pages(directory, settings))
     training = _training(directory, settings)
     trained = training.model(training.examples(pages))
     weights = sum(each.numel() for each in trained.first.network.parameters())

@@ -104,6 +104,7 @@ class AnswerConfig:
 class DehuskConfig(RunConfig):
     """Configuration of one training run."""
 
+    kind = "dehusk"
     data: DataConfig
     network: NetworkConfig
     trainer: TrainerConfig

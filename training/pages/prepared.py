@@ -36,12 +36,11 @@ from dehusk.training.pages.labels import (
     listed_comments,
     read_labels,
 )
-from dehusk.training.runs import Preparation, left_by, read_records, write_records, write_sources
+from dehusk.training.runs import Preparation, RunConfig, read_pages, write_pages
 from dehusk.training.scores import Words, block_words, kept_words, score_words, word_f1
 
 RENAMED = "renamed"
 """Way a page was altered: its comments have another name."""
-_PAGES = "pages.pickle"
 _MIN_WORDS = 15
 """Fewest words of content of an altered page."""
 _MIN_COMMENTS = 2
@@ -107,7 +106,12 @@ class PreparedPage:
 
 
 def prepare_pages(
-    options: Preparation, content_share: float, least_oracle: float, encodings: Collection[Encoding] = ()
+    options: Preparation,
+    config: RunConfig,
+    *,
+    content_share: float,
+    least_oracle: float,
+    encodings: Collection[Encoding] = (),
 ) -> list[Broken]:
     """Label, encode and write the pages of the files; return those that cannot be segmented.
 
@@ -118,7 +122,6 @@ def prepare_pages(
         ConfigurationError: labels do not fit their pages; nothing is written.
     """
     by_hand = labels_by_hand(options.labels, options.files)
-    options.directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
     label = partial(
         _label,
@@ -131,14 +134,13 @@ def prepare_pages(
     )
     given = read_gold(options.files, needs_text=options.labels is None)
     pages = each_labeled(given, label, options.processes, broken)
-    write_records(options.directory / _PAGES, chain.from_iterable(pages))
-    write_sources(options.sources, options.directory)
+    write_pages(options, config, chain.from_iterable(pages))
     return broken
 
 
-def prepared_pages(directory: Path) -> Iterator[PreparedPage]:
-    """Read the pages that `prepare_pages` wrote."""
-    yield from read_records(left_by("prepare", directory / _PAGES))
+def prepared_pages(directory: Path, config: RunConfig) -> Iterator[PreparedPage]:
+    """Read the pages that `prepare_pages` wrote for a run of this configuration."""
+    return read_pages(directory, config)
 
 
 def _label(

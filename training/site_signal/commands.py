@@ -77,7 +77,7 @@ def _sites(directory: Path) -> dict[str, list[SitePage]]:
 def _by_held_out(directory: Path, config: DehuskConfig) -> Answer:
     """Return the answers of a run's models, for each page of the one that never saw its site."""
     training = Training(config, config.trainer.seed, checkpoints=directory)
-    models = dict(training.models_by_site(prepared_pages(directory)))
+    models = dict(training.models_by_site(prepared_pages(directory, config)))
     return lambda page, site: models[name_of_part(site, config.trainer.folds)].answer(page)
 
 

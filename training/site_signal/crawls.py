@@ -16,7 +16,7 @@ from dehusk.schemas.pages import EncodedPage
 from dehusk.schemas.sites import SiteStatistics
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
 from dehusk.training.pages.gold import GoldPage, align, each_labeled, read_gold
-from dehusk.training.runs import left_by, read_records, write_records
+from dehusk.training.runs import read_records, write_records
 from dehusk.training.scores import Words
 
 _PAGES = "site-pages.pickle"
@@ -79,7 +79,7 @@ def prepare_site_pages(
 def site_pages(directory: Path) -> dict[str, list[SitePage]]:
     """Read the pages that `prepare_site_pages` wrote, by site."""
     found: dict[str, list[SitePage]] = {}
-    for page in read_records(left_by("signal prepare", directory / _PAGES)):
+    for page in read_records("signal prepare", directory / _PAGES):
         found.setdefault(page.site, []).append(page)
     return {site: pages for site, pages in found.items() if len(pages) >= MIN_PAGES}
 

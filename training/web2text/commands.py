@@ -54,10 +54,17 @@ def prepare(options: Preparation) -> None:
     """
     if options.validation:
         raise ConfigurationError("sites are held out by their names; --validation is for BoilerNet")
-    data = Web2TextConfig.read(options.config).data
-    encodings = (Encoding.WEB2TEXT,)
-    report_broken(prepare_pages(options, data.content_share, data.least_oracle, encodings))
-    parts = split(prepared_pages(options.directory), data)
+    settings = Web2TextConfig.read(options.config)
+    data, encodings = settings.data, (Encoding.WEB2TEXT,)
+    broken = prepare_pages(
+        options,
+        settings,
+        content_share=data.content_share,
+        least_oracle=data.least_oracle,
+        encodings=encodings,
+    )
+    report_broken(broken)
+    parts = split(prepared_pages(options.directory, settings), data)
     click.echo(
         f"{len(parts.learned)} pages to learn from, {len(parts.validated)} to choose the iteration by, "
         f"{len(parts.held_out)} to score."
@@ -67,7 +74,7 @@ def prepare(options: Preparation) -> None:
 def train(directory: Path, config: Path) -> None:
     """Train both networks from each seed, from the last checkpoint on where one is."""
     settings = Web2TextConfig.read(config)
-    parts = split(prepared_pages(directory), settings.data)
+    parts = split(prepared_pages(directory, settings), settings.data)
     origin, excerpt = origin_of(settings, parts), settings.trainer.excerpt_blocks
     blocks = [Sequences.of_blocks(pages) for pages in (parts.learned, parts.validated)]
     pairs = [Sequences.of_pairs(pages) for pages in (parts.learned, parts.validated)]
@@ -104,7 +111,7 @@ def cross_validate(*_arguments: object, **_options: object) -> None:
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of any model of the repository, on the held-out pages."""
     settings = Web2TextConfig.read(config)
-    parts = split(prepared_pages(directory), settings.data)
+    parts = split(prepared_pages(directory, settings), settings.data)
     if version:
         answers, keep = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
     else:
@@ -146,7 +153,7 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     """Publish the model of the median seed as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), Web2TextConfig.read(config)
     scores = read_scores("evaluate", directory / _SCORES, settings)
-    parts = split(prepared_pages(directory), settings.data)
+    parts = split(prepared_pages(directory, settings), settings.data)
     runs = _runs(directory, settings, parts)
     models = {seed: _model(of_seed) for seed, of_seed in runs.items()}
     seed = _held_out(parts.held_out).median(models)

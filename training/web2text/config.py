@@ -59,6 +59,7 @@ class TrainerConfig:
 class Web2TextConfig(RunConfig):
     """Configuration of one training run."""
 
+    kind = "web2text"
     data: DataConfig
     network: NetworkConfig
     trainer: TrainerConfig

@@ -6,9 +6,11 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.training.__main__ import main
 from dehusk.training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
 from dehusk.training.boilernet.config import BoilerNetConfig
-from dehusk.training.boilernet.labeled_pages import prepare_pages
+from dehusk.training.boilernet.labeled_pages import label, prepared_pages
 from dehusk.training.boilernet.trainer import new_run, origin_of, save
 from dehusk.training.boilernet.vocabulary import Vocabulary
+from dehusk.training.pages.gold import GoldPage
+from dehusk.training.runs import Preparation, write_pages
 
 pytestmark = pytest.mark.training
 
@@ -59,13 +61,23 @@ def test_the_default_model_takes_no_pages_for_validation(monkeypatch, tmp_path):
 @pytest.mark.parametrize("command", [["evaluate"], ["export", "--version", "99"]])
 def test_a_network_of_another_configuration_is_neither_scored_nor_published(monkeypatch, tmp_path, command):
     config = BoilerNetConfig.read(BOILERNET_CONFIG)
-    assert prepare_pages([], tmp_path, config.data, 1) == []
+    page = label(GoldPage("1", "mill.example", "article", "<p>the mill", "the mill"), 2 / 3)
+    write_pages(Preparation([], tmp_path, BOILERNET_CONFIG, 1), config, [page])
     run = new_run(config, Vocabulary(("p",), ("mill",)), seed=1)
-    save(run, origin_of(config, []), tmp_path / "checkpoint-1.pt")
+    save(run, origin_of(config, prepared_pages(tmp_path, config)), tmp_path / "checkpoint-1.pt")
     other = tmp_path / "other.toml"
     other.write_text(BOILERNET_CONFIG.read_text().replace("dropout = 0.5", "dropout = 0.4"))
     error = error_of(monkeypatch, *command, "--directory", tmp_path, "--config", other)
     assert error.startswith(f"Error: {tmp_path}/checkpoint-1.pt is of another configuration")
+
+
+@pytest.mark.parametrize("command", [["train"], ["cross-validate"], ["evaluate"], ["signal", "prepare"]])
+def test_a_run_that_was_prepared_for_another_kind_of_model_is_refused(monkeypatch, tmp_path, command):
+    prepared = Preparation([], tmp_path, BOILERNET_CONFIG, 1)
+    write_pages(prepared, BoilerNetConfig.read(BOILERNET_CONFIG), ["a page"])
+    files = [BOILERNET_CONFIG] if "signal" in command else []
+    error = error_of(monkeypatch, *command, "--directory", tmp_path, *files)
+    assert error.startswith(f"Error: {tmp_path} was prepared with kind = boilernet, held_out = 0.2, and the")
 
 
 def test_a_device_that_is_not_there_is_named(monkeypatch, tmp_path, capsys):

@@ -110,6 +110,17 @@ def test_a_state_of_another_origin_is_refused(tmp_path, other, said):
         load_state(tmp_path / "run.pt", other)
 
 
+@pytest.mark.parametrize("kept", [0, 1, 100, -1])
+def test_a_state_that_is_not_whole_is_named(tmp_path, kept):
+    file = tmp_path / "run.pt"
+    save_state(file, ORIGIN, *run())
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(
+        ConfigurationError, match=r"run\.pt is damaged.*; delete it and run .* training train`"
+    ):
+        load_state(file, ORIGIN)
+
+
 def test_a_checksum_tells_parts_from_the_same_bytes_cut_otherwise():
     assert checksum([b"ab", b"c"]) == checksum(iter([b"ab", b"c"]))
     assert len({checksum(parts) for parts in ([b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"abc", b""])}) == 4

@@ -62,8 +62,9 @@ def test_of_several_seeds_the_median_is_published_and_all_are_told(tmp_path, con
     evaluate(directory, config, "boilernet-cleaneval", None, tmp_path)
     told = capsys.readouterr().out
     export(directory, config, ModelVersion("small", "1"), tmp_path / "models")
-    settings, validation = BoilerNetConfig.read(config), held_out_pages(prepared_pages(directory), None)
-    origin = origin_of(settings, prepared_pages(directory))
+    settings = BoilerNetConfig.read(config)
+    made = prepared_pages(directory, settings)
+    validation, origin = held_out_pages(made, None), origin_of(settings, made)
     runs = [load_trained(directory / f"checkpoint-{seed}.pt", settings, origin) for seed in (1, 2, 3)]
     scores = [mean_f1(score_blocks(validation, network_answer(run))) for run in runs]
     median = sorted(range(3), key=lambda place: scores[place])[1]

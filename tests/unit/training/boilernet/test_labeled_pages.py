@@ -14,8 +14,9 @@ from dehusk.training.boilernet.labeled_pages import (
     training_pages,
 )
 from dehusk.training.pages.gold import GoldPage
-from dehusk.training.runs import read_sources
+from dehusk.training.runs import Preparation, read_sources
 
+BLOCKS_CONFIG = DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml")
 HTML = """<html><body><nav><a href="/">Home</a></nav><p>The mill turns again.</p><p>It ground flour today.</p>
 <footer>All rights reserved by the harbour post</footer></body></html>"""
 
@@ -104,8 +105,9 @@ def test_data_files_become_labeled_pages_in_order_with_their_sources(tmp_path):
     file = tmp_path / "data.jsonl.xz"
     of_unknown_gold = {**lines[0], "id": "unknown", "main_content": None}
     file.write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, [*lines, of_unknown_gold]))))
-    broken = prepare_pages([file], tmp_path / "made", BoilerNetConfig.read(DEFAULT_CONFIG).data, processes=2)
-    pages = prepared_pages(tmp_path / "made")
+    config = BoilerNetConfig.read(DEFAULT_CONFIG)
+    broken = prepare_pages(Preparation([file], tmp_path / "made", DEFAULT_CONFIG, 2), config)
+    pages = prepared_pages(tmp_path / "made", config)
     assert broken == []
     assert [page.id for page in pages] == [line["id"] for line in lines]
     assert all(page.content == (True, False) for page in pages)
@@ -130,14 +132,14 @@ LINES = {
     ],
 )
 def test_data_that_cannot_be_read_leave_what_was_prepared_before(tmp_path, kind, spoil, told):
-    config = BoilerNetConfig.read(DEFAULT_CONFIG).data if kind == "gold" else None
+    config = BoilerNetConfig.read(DEFAULT_CONFIG if kind == "gold" else BLOCKS_CONFIG)
     good, bad = tmp_path / "good.jsonl.xz", tmp_path / "bad.jsonl.xz"
     good.write_bytes(lzma.compress(LINES[kind]))
     bad.write_bytes(spoil(LINES[kind]))
-    prepare_pages([good], tmp_path / "made", config, processes=1)
+    prepare_pages(Preparation([good], tmp_path / "made", DEFAULT_CONFIG, 1), config)
     with pytest.raises(ConfigurationError, match=told):
-        prepare_pages([bad], tmp_path / "made", config, processes=1)
-    assert [page.id for page in prepared_pages(tmp_path / "made")] == ["1"]
+        prepare_pages(Preparation([bad], tmp_path / "made", DEFAULT_CONFIG, 1), config)
+    assert [page.id for page in prepared_pages(tmp_path / "made", config)] == ["1"]
 
 
 def test_labeled_blocks_are_taken_as_they_are_and_validation_files_held_out(tmp_path):
@@ -147,8 +149,10 @@ def test_labeled_blocks_are_taken_as_they_are_and_validation_files_held_out(tmp_
         file.write_bytes(lzma.compress(orjson.dumps(page)))
         return file
 
-    assert prepare_pages([write("a"), write("b")], tmp_path / "made", None, 1, [write("c")]) == []
-    pages = prepared_pages(tmp_path / "made")
+    config = BoilerNetConfig.read(BLOCKS_CONFIG)
+    files, held_out = [write("a"), write("b")], [write("c")]
+    assert prepare_pages(Preparation(files, tmp_path / "made", BLOCKS_CONFIG, 1, held_out), config) == []
+    pages = prepared_pages(tmp_path / "made", config)
     assert [page.id for page in training_pages(pages, None)] == ["a", "b"]
     assert [page.id for page in held_out_pages(pages, None)] == ["c"]
     assert [each.partition(".")[0] for each in read_sources(tmp_path / "made")] == ["a", "b", "c"]

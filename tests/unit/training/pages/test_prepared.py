@@ -14,7 +14,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.training.dehusk.config import DEFAULT_CONFIG
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.pages import prepared as module
 from dehusk.training.pages.labels import DROPPED, REPAIRED, TAUGHT, Labels
 from dehusk.training.pages.prepared import prepare_pages, prepared_pages
@@ -27,8 +27,12 @@ HTML = (
 GOLD = "The mill\n\nIt grinds slowly but it grinds fine, day and night."
 
 
+CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
+
+
 def label(files, directory, labels=None):
-    return prepare_pages(Preparation(files, directory, DEFAULT_CONFIG, 1, labels=labels), 2 / 3, 0.7)
+    options = Preparation(files, directory, DEFAULT_CONFIG, 1, labels=labels)
+    return prepare_pages(options, CONFIG, content_share=2 / 3, least_oracle=0.7)
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ def prepared(tmp_path, monkeypatch):
     labels = {REPAIRED: repaired, TAUGHT: {}}
     monkeypatch.setattr(module, "read_labels", labels.__getitem__)
     assert label([tmp_path / "data.jsonl.xz"], tmp_path / "run") == []
-    return {page.id.removeprefix("data/"): page for page in prepared_pages(tmp_path / "run")}
+    return {page.id.removeprefix("data/"): page for page in prepared_pages(tmp_path / "run", CONFIG)}
 
 
 def test_pages_are_labeled_by_their_gold_or_by_hand(prepared):
@@ -92,7 +96,7 @@ def test_pages_without_gold_text_are_labeled_by_their_teachers(tmp_path, monkeyp
     with lzma.open(tmp_path / "older.jsonl.xz", "wb") as lines:
         lines.write(b"\n".join(orjson.dumps(row | {"id": name}) for name in ("taught", "unknown")))
     label([tmp_path / "older.jsonl.xz"], tmp_path / "run")
-    known, unknown = prepared_pages(tmp_path / "run")
+    known, unknown = prepared_pages(tmp_path / "run", CONFIG)
     assert (known.collection, known.reliable, known.has_gold) == ("older", True, False)
     assert known.content.tolist() == [False, True, True, False]
     assert known.uncertain.tolist() == [False, True, False, False]
@@ -120,7 +124,7 @@ def test_a_page_under_comments_is_there_shortened_and_with_comments_of_another_n
     ]
     (tmp_path / "data.jsonl.xz").write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, rows))))
     assert label([tmp_path / "data.jsonl.xz"], tmp_path / "run") == []
-    blog, short, other, forum = prepared_pages(tmp_path / "run")
+    blog, short, other, forum = prepared_pages(tmp_path / "run", CONFIG)
     assert [each.id for each in (blog, short, other, forum)] == [
         "data/blog",
         "data/blog shortened",
@@ -162,7 +166,7 @@ def test_labels_by_hand_are_taken_before_all_others(tmp_path, monkeypatch):
         module, "read_labels", {REPAIRED: {"data/with gold": DROPPED}, TAUGHT: {}}.__getitem__
     )
     assert label([data], tmp_path / "run", labels) == []
-    prepared = list(prepared_pages(tmp_path / "run"))
+    prepared = list(prepared_pages(tmp_path / "run", CONFIG))
     given = [True, False, False, True]
     assert [page.content.tolist() for page in prepared] == [given, given, [False] * 4, [False] * 5]
     assert [page.reliable for page in prepared] == [True, True, False, False]
