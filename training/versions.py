@@ -150,8 +150,8 @@ def publish(
 ) -> float:
     """Write a version's directory with its card and golden answers.
 
-    Returns the largest difference, but for outliers, of its answers from those of `answer` and `kinds`, which
-    is given for a model that tells kinds of pages.
+    Returns the largest difference, but for outliers, of its answers to the pages, golden ones too, from those
+    of `answer` and `kinds`, which is given for a model that tells kinds of pages.
 
     Raises:
         ConfigurationError: the version exists, or the exported model gives other answers.
@@ -163,9 +163,10 @@ def publish(
         staged.mkdir(parents=True)
         (staged / MODEL_FILE).write_bytes(model.SerializeToString())
         (staged / CARD_FILE).write_text(card, encoding="utf-8")
-        write_golden(staged / GOLDEN_FILE, golden_answers(answer, kinds))
+        golden = golden_answers(answer, kinds)
+        write_golden(staged / GOLDEN_FILE, golden)
         labeler = OnnxLabeler(directory.parent.name, repository=Path(scratch))
-        difference = _difference(answer, kinds, labeler, pages)
+        difference = _difference(answer, kinds, labeler, [*pages, *(each.page for each in golden)])
         if not difference <= MAX_DIFFERENCE:
             raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
         staged.rename(directory)

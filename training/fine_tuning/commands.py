@@ -109,6 +109,7 @@ def fine_tune(options: FineTuning) -> None:
     labeler = _base_labeler(options.base, options.repository)
     answer = labeler_answer(labeler)
     crawled = read_crawled(options.labels, options.pages, report, options.base_url)
+    _require_short_pages(crawled, options.labels)
     _report_lone_pages(crawled)
     _report_empty_pages(crawled)
     others = read_others(options.others, report)
@@ -121,6 +122,19 @@ def fine_tune(options: FineTuning) -> None:
     _show_changes("of other sites", on_others)
     _publish(options, tuned, corrected)
     click.echo(f"Wrote {options.target}. Next: dehusk model verify {options.target}")
+
+
+def _require_short_pages(crawled: CrawledPages, file: Path) -> None:
+    """Check that a labeled page shows that the correction is exported right: longer ones are read in parts.
+
+    Raises:
+        ConfigurationError: none does.
+    """
+    if all(len(page.encoded) > WINDOW_BLOCKS for page in crawled.labeled):
+        raise ConfigurationError(
+            f"all pages in {file} have more than {WINDOW_BLOCKS:,} blocks, so that a new version could not be"
+            " checked: label a shorter one"
+        )
 
 
 def _report_lone_pages(crawled: CrawledPages) -> None:

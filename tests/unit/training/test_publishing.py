@@ -72,3 +72,12 @@ def test_a_model_that_rejects_a_page_is_not_published_however_small_the_page_is(
 
     with pytest.raises(ConfigurationError, match="differs from the trained one by inf"):
         publish(graph(run), answers, [rejected, *others], "", tmp_path / "boilernet" / "1")
+
+
+def test_without_any_page_a_model_is_checked_on_the_golden_ones(run, tmp_path):
+    assert publish(graph(run), network_answer(run), [], "# card", tmp_path / "boilernet" / "1") < 1e-5
+    other = deepcopy(run.network)
+    other.output.bias.data += 0.01
+    altered = build_model(other, run.vocabulary)
+    with pytest.raises(ConfigurationError, match="differs from the trained one"):
+        publish(altered, network_answer(run), [], "# card", tmp_path / "boilernet" / "2")

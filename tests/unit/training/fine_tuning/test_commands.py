@@ -2,6 +2,7 @@ import sys
 
 import pytest
 
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.golden import read_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
@@ -119,4 +120,13 @@ def test_labels_that_do_not_fit_end_with_their_names_and_leave_everything_as_it_
     saved = mill.labels.read_bytes()
     assert "unknown-page (1:" in run(mill)
     assert mill.labels.read_bytes() == saved
+    assert not (tmp_path / "run").exists()
+
+
+def test_pages_that_are_all_too_long_to_check_a_version_by_are_refused(run, crawl, tmp_path):
+    for number in range(10):
+        html = mill_html(number) + "<p>More" * WINDOW_BLOCKS
+        crawl.add(str(number), html, labels_of(html))
+    error = run(crawl)
+    assert error.startswith(f"Error: all pages in {crawl.labels} have more than 2,048 blocks")
     assert not (tmp_path / "run").exists()
