@@ -43,11 +43,11 @@ def read_tables(file: Path, make: Callable[[Tables], Config]) -> Config:
     """Make a configuration from the tables of a TOML file.
 
     Raises:
-        ConfigurationError: the file has a setting too few or too many.
+        ConfigurationError: the file is no TOML, or has a setting too few or too many.
     """
     try:
         return make(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+    except (KeyError, TypeError, ValueError) as error:  # of TOML and of UTF-8, too
         raise ConfigurationError(f"{file} is no training configuration: {error}") from error
 
 

@@ -9,6 +9,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.wording import pluralize
 from dehusk.training.arrays import Bools
 
 CONTENT_PROBABILITY = 0.5
@@ -32,6 +34,23 @@ def block_words(texts: Iterable[str]) -> Words:
 def kept_words(blocks: Iterable[Sequence[str]], kept: Iterable[object]) -> list[str]:
     """Return the words of the blocks that are kept, each block given as its words."""
     return [word for block, keep in zip(blocks, kept, strict=True) if keep for word in block]
+
+
+def require_both_classes(pages: Sequence[Sequence[bool] | Bools], where: str) -> None:
+    """Check that some blocks of the pages are content and others are not, given the labels of each page.
+
+    Raises:
+        ConfigurationError: there are no blocks, or all have the same label.
+    """
+    blocks, content = sum(map(len, pages)), sum(map(np.count_nonzero, pages))
+    if not blocks:
+        raise ConfigurationError(f"there are no pages {where}: add pages of other sites")
+    if content in (0, blocks):
+        kind = "content" if content else "boilerplate"
+        raise ConfigurationError(
+            f"all {blocks:,} blocks of the {pluralize(len(pages), 'page')} {where} are labeled as {kind}:"
+            " there is nothing to tell apart"
+        )
 
 
 class WordScores(NamedTuple):

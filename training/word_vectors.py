@@ -8,12 +8,13 @@ import click
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import ArpackError, svds
 
 from dehusk.inference.labelers.grf.word_vectors import WordVectors
 from dehusk.inference.native.hashing import fingerprints, hash_words
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.tokens import OF_TAG
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.arrays import Integers
 from dehusk.training.pages.gold import GoldPage, each_labeled, read_gold
@@ -39,9 +40,19 @@ def information(counts: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def vectors(counts: sparse.csr_matrix, dimensions: int) -> npt.NDArray[np.int8]:
-    """Return vectors of length 1 in steps of 1/127, [V, dimensions]; 0 for a word without neighbours."""
+    """Return vectors of length 1 in steps of 1/127, [V, dimensions]; 0 for a word without neighbours.
+
+    Raises:
+        ConfigurationError: the words are too few, or have too few neighbours.
+    """
     start = np.ones(min(counts.shape)) / np.sqrt(min(counts.shape))
-    left, sizes, _ = svds(information(counts), dimensions, v0=start)
+    try:
+        left, sizes, _ = svds(information(counts), dimensions, v0=start)
+    except (ArpackError, ValueError) as error:
+        raise ConfigurationError(
+            f"no vectors of {dimensions} numbers can be made from the neighbours of {len(start)} words: name "
+            "files with more text, more --words or fewer --dimensions"
+        ) from error
     found = left * np.sqrt(sizes)
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     quantised: npt.NDArray[np.int8] = np.rint(127 * found / np.maximum(lengths, 1e-9)).astype(np.int8)
@@ -87,7 +98,8 @@ def each_text_once(pages: Iterable[PageWords]) -> list[PageWords]:
 
 def vocabulary(pages: Sequence[PageWords], size: int) -> Tokens:
     """Return the tokens of the words that stand on most pages, rising."""
-    tokens, counts = np.unique(np.concatenate([np.unique(page.tokens) for page in pages]), return_counts=True)
+    of_pages = [np.empty(0, np.uint32), *(np.unique(page.tokens) for page in pages)]
+    tokens, counts = np.unique(np.concatenate(of_pages), return_counts=True)
     return np.sort(tokens[np.argsort(-counts, kind="stable")[:size]])
 
 
@@ -118,9 +130,9 @@ def make(files: Sequence[Path], output: Path, *, words: int, dimensions: int, pr
     """Write the vectors of the words that stand on most pages of the files."""
     broken: list[Broken] = []
     pages = each_text_once(each_labeled(read_gold(files), words_of, processes, broken))
+    report_broken(broken)
     tokens = vocabulary(pages, words)
     found = WordVectors(tokens, vectors(cooccurrences(pages, tokens, WINDOW), dimensions))
     with written_whole(output) as target:
         found.write(target)
-    report_broken(broken)
     click.echo(f"{output}: {len(tokens)} words of {len(pages)} pages, {output.stat().st_size:,} bytes")

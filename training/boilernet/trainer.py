@@ -33,7 +33,7 @@ from dehusk.training.learning import (
     seeded,
     weights_now,
 )
-from dehusk.training.scores import mean_f1
+from dehusk.training.scores import mean_f1, require_both_classes
 from dehusk.training.versions import Answer
 
 
@@ -189,10 +189,12 @@ def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
     """Train all epochs of a seed, from the checkpoint in `file` on where there is one.
 
     Raises:
-        ConfigurationError: the checkpoint is of another origin, or nothing is held out to choose by.
+        ConfigurationError: the checkpoint is of another origin, there is nothing to learn from, or nothing is
+            held out to choose by.
     """
     torch.set_num_threads(config.trainer.threads)
     kept = training_pages(pages, config.data)
+    require_both_classes([page.content for page in kept], "to learn from")
     origin = origin_of(config, pages)
     run = load(file, config, origin) if file.exists() else _started(kept, config, seed)
     examples = [example(page, run.vocabulary) for page in kept]

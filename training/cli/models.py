@@ -27,6 +27,9 @@ from dehusk.training.kinds import kind_of
 from dehusk.training.pages.labels import DROPPED, TAUGHT, write_labels
 from dehusk.training.runs import Preparation, report
 
+_MAX_SEED = 2**31 - 1
+"""Largest seed that all frameworks take."""
+
 
 @click.command("teach")
 @processes_option
@@ -91,7 +94,9 @@ def train_command(directory: Path, config: Path) -> None:
 @directory_option
 @config_option
 @device_option
-@click.option("--seed", "seeds", type=int, multiple=True, default=(1, 2), show_default=True)
+@click.option(
+    "--seed", "seeds", type=click.IntRange(0, _MAX_SEED), multiple=True, default=(1, 2), show_default=True
+)
 @click.option(
     "--leave-out",
     type=click.Choice(get_args(LeftOut)),

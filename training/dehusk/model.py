@@ -28,6 +28,7 @@ from dehusk.training.dehusk.trainer import train_first_pass
 from dehusk.training.pages.evaluation import ToldKind, page_score, told_kinds
 from dehusk.training.pages.prepared import PreparedPage
 from dehusk.training.runs import Report, report
+from dehusk.training.scores import require_both_classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,13 +99,14 @@ class Training:
         """Train a first pass for each part of the sites, over the pages of the others.
 
         Raises:
-            ConfigurationError: a part has no page to learn from.
+            ConfigurationError: a part has no page to learn from, or all blocks have the same label.
         """
         parts, folds = parts_of(examples, part_of), self.config.trainer.folds
         if len(parts) < folds:
             raise ConfigurationError(
                 f"the pages to learn from are in {len(parts)} of {folds} parts of all sites: add sites"
             )
+        require_both_classes([each.content for each in examples], "to learn from")
         return {
             part: self.first_pass([each for each in examples if part_of(each) != part], f"without {part}")
             for part in parts

@@ -162,10 +162,11 @@ class _Tokens:
         return cls(matrix, _sites_of_buckets(pages, entries, buckets) >= least_sites)
 
     def fit(self, labels: Bools, weights: Floats, seed: int) -> Regression:
-        """Fit the regression that tells blocks with the label from others; of no use where there are none."""
+        """Fit the regression that tells blocks with the label from others; of no use where all are alike."""
         shape = -1, len(self.known)
-        if not labels.any():
-            return Regression(np.zeros(self.matrix.shape[1], np.float32).reshape(shape), -MAX_SCORE)
+        if labels.all() or not labels.any():
+            alike = MAX_SCORE if labels.all() else -MAX_SCORE
+            return Regression(np.zeros(self.matrix.shape[1], np.float32).reshape(shape), alike)
         regression = SGDClassifier(
             loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, average=True, random_state=seed
         )

@@ -22,7 +22,7 @@ from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
 from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.labels import pages_of
 from dehusk.training.runs import Report
-from dehusk.training.scores import Words, block_words
+from dehusk.training.scores import Words, block_words, require_both_classes
 
 MIN_LABELED_PAGES = 10
 """Least number of labeled pages that fine-tuning takes."""
@@ -136,13 +136,7 @@ def _learnable(pages: Sequence[LabeledPage], file: Path) -> list[LabeledPage]:
             f"{file} has labels of {len(learnable)} pages with text, which are too few: label at least"
             f" {MIN_LABELED_PAGES}, better 20 to 200"
         )
-    labels = np.concatenate([page.content for page in learnable])
-    if labels.all() or not labels.any():
-        kind = "content" if labels.all() else "boilerplate"
-        raise ConfigurationError(
-            f"all {len(labels):,} blocks of the {len(learnable)} pages in {file} are labeled as {kind}:"
-            " there is nothing to tell apart"
-        )
+    require_both_classes([page.content for page in learnable], f"in {file}")
     return learnable
 
 

@@ -70,8 +70,10 @@ def try_fine_tuning(
     """Return a table of trials with so many labeled pages, of each site or of so many at a time.
 
     Raises:
-        ConfigurationError: there are too few sites of enough pages.
+        ConfigurationError: there are too few sites of enough pages, or too few pages for the sites.
     """
+    if pages < sites:
+        raise ConfigurationError(f"{pages} labeled pages cannot be of {sites} sites: give more --pages")
     found = list(_pages(files, labeler_answer(OnnxLabeler(base.name, base.version, repository)), report))
     of_sites: dict[str, list[_Page]] = defaultdict(list)
     for page in found:

@@ -29,7 +29,7 @@ def prepare(options: Preparation, *, also: Sequence[ModelVersion], repository: P
     report_broken(
         prepare_site_pages(options.files, directory, settings.data.content_share, answers, options.processes)
     )
-    sites = site_pages(directory)
+    sites = _sites(directory)
     pages = [page for of_site in sites.values() for page in of_site]
     with_gold = sum(page.gold is not None for page in pages)
     click.echo(f"{len(sites)} sites, {len(pages)} pages, {with_gold} with gold.")

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork, inputs
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.arrays import Floats
 from dehusk.training.site_signal.crawls import SitePage, Visit
 
@@ -34,7 +35,11 @@ class SignalSettings:
 
 
 def fit(visits: Iterable[Visit], settings: SignalSettings) -> SignalNetwork:
-    """Fit the network under which the labels of the visited pages are most likely."""
+    """Fit the network under which the labels of the visited pages are most likely.
+
+    Raises:
+        ConfigurationError: no page is visited.
+    """
     torch.set_num_threads(1)
     columns, labels, weights = _columns(visits, settings)
     fitted = [_fitted(columns, labels, weights, settings, each) for each in range(settings.networks)]
@@ -54,6 +59,8 @@ def _columns(
         columns.append(inputs(visit.answer[0], visit.statistics))
         labels.append(visit.page.content.astype(np.float32))
         weights.append(_weights(visit.page, settings.most_of_a_page))
+    if not columns:
+        raise ConfigurationError("no page with a gold text comes by in the crawls to learn from: add sites")
     return _tensor(columns), _tensor(labels), _tensor(weights)
 
 

@@ -21,7 +21,7 @@ from dehusk.training.runs import (
     report_broken,
     write_scores,
 )
-from dehusk.training.scores import BlockScores, block_table
+from dehusk.training.scores import BlockScores, block_table, require_both_classes
 from dehusk.training.versions import (
     Answer,
     HeldOut,
@@ -75,6 +75,8 @@ def train(directory: Path, config: Path) -> None:
     """Train both networks from each seed, from the last checkpoint on where one is."""
     settings = Web2TextConfig.read(config)
     parts = split(prepared_pages(directory, settings), settings.data)
+    for pages, use in ((parts.learned, "learn from"), (parts.validated, "choose the iteration by")):
+        require_both_classes([page.content for page in pages], f"to {use}")
     origin, excerpt = origin_of(settings, parts), settings.trainer.excerpt_blocks
     blocks = [Sequences.of_blocks(pages) for pages in (parts.learned, parts.validated)]
     pairs = [Sequences.of_pairs(pages) for pages in (parts.learned, parts.validated)]

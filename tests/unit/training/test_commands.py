@@ -1,5 +1,7 @@
+import re
 import sys
 
+import orjson
 import pytest
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
@@ -102,3 +104,47 @@ def test_labels_of_other_pages_stop_the_preparation(monkeypatch, tmp_path):
     error = error_of(monkeypatch, "prepare", "--directory", tmp_path / "run", "--labels", labels, data)
     assert error.startswith(f"Error: labels in {labels} do not fit: unknown-page (1: ")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_seed_below_zero_is_refused(monkeypatch, tmp_path, capsys):
+    assert error_of(monkeypatch, "cross-validate", "--directory", tmp_path, "--seed", "-1") == "2"
+    assert "'--seed': -1 is not in the range" in capsys.readouterr().err
+
+
+WEB2TEXT_CONFIG = BOILERNET_CONFIG.parents[1] / "web2text" / "web2text.toml"
+KINDS = {"dehusk": [], "boilernet": BOILERNET, "web2text": ["--config", str(WEB2TEXT_CONFIG)]}
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+def test_files_without_pages_are_named(monkeypatch, tmp_path, config):
+    (tmp_path / "empty.jsonl").touch()
+    directory = ["--directory", tmp_path / "run", *config]
+    for command in (["prepare", "--processes", 1, tmp_path / "empty.jsonl"], ["train"]):
+        error = error_of(monkeypatch, *command, *directory)
+        assert error.startswith(f"Error: {tmp_path}/run has no pages, as empty.jsonl (SHA-256 e3b0c44298fc1c")
+
+
+def trained(monkeypatch, folder, gold, config):
+    """Prepare a page of each of many sites, and return the error of `train`."""
+    page = {"html": "<p>the mill<p>the mill", "main_content": gold}
+    lines = [orjson.dumps(page | {"url": f"https://mill{number}.example/"}) for number in range(40)]
+    (folder / "data.jsonl").write_bytes(b"\n".join(lines))
+    directory = ["--directory", folder / "run", *config]
+    assert error_of(monkeypatch, "prepare", "--processes", 1, *directory, folder / "data.jsonl") == "0"
+    return error_of(monkeypatch, "train", *directory)
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+def test_content_alone_is_nothing_to_train_on(monkeypatch, tmp_path, config):
+    error = trained(monkeypatch, tmp_path, "the mill the mill", config)
+    assert re.match(
+        r"Error: all \d+ blocks of the \d+ pages to learn from are labeled as content: there", error
+    )
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+def test_pages_whose_gold_is_not_in_them_are_nothing_to_train_on(monkeypatch, tmp_path, config):
+    error = trained(monkeypatch, tmp_path, "a river", config)
+    assert re.match(
+        "Error: (the pages to learn from are in 0 of 3 parts|there are no pages to learn from)", error
+    )

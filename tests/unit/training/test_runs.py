@@ -34,7 +34,10 @@ def test_the_tables_are_given_on(tmp_path):
     assert read_tables(file, lambda tables: (tables["kind"], tables["network"]["hidden"])) == ("x", 8)
 
 
-@pytest.mark.parametrize("content", ["[network", "[network]\n", "[network]\nhidden = 8\nwidth = 9\n"])
+@pytest.mark.parametrize(
+    "content",
+    [b"[network", b"[network]\n", b"[network]\nhidden = 8\nwidth = 9\n", b"# M\xfchle"],
+)
 def test_a_file_that_does_not_fit_is_named(tmp_path, content):
     def make(tables):
         def network(*, hidden):
@@ -43,7 +46,7 @@ def test_a_file_that_does_not_fit_is_named(tmp_path, content):
         return network(**tables["network"])
 
     file = tmp_path / "run.toml"
-    file.write_text(content)
+    file.write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"run\.toml is no training configuration: "):
         read_tables(file, make)
 

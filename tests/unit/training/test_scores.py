@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.boilernet.evaluation import score_blocks
 from dehusk.training.boilernet.labeled_pages import labeled_page
 from dehusk.training.pages.gold import LabeledBlock, PageOfBlocks
@@ -9,6 +10,7 @@ from dehusk.training.scores import (
     block_table,
     mean_f1,
     median_seed,
+    require_both_classes,
     score_words,
     seed_table,
     word_f1,
@@ -101,3 +103,21 @@ def test_the_table_has_a_line_per_class():
         "| boilerplate (0) | 30 | 0.800 | 0.900 | 0.847 |",
         "| content (1) | 10 | 0.500 | 0.500 | 0.500 |",
     ]
+
+
+@pytest.mark.parametrize(
+    ("pages", "told"),
+    [
+        ([], "there are no pages to learn from: add pages"),
+        ([(), ()], "there are no pages to learn from: add pages"),
+        ([(True,), (True, True)], "all 3 blocks of the 2 pages to learn from are labeled as content: there"),
+        (
+            [np.zeros(3, np.bool_)],
+            "all 3 blocks of the 1 page to learn from are labeled as boilerplate",
+        ),
+    ],
+)
+def test_where_there_is_nothing_to_tell_apart_it_is_said(pages, told):
+    with pytest.raises(ConfigurationError, match=f"^{told}"):
+        require_both_classes(pages, "to learn from")
+    require_both_classes([*pages, (True, False)], "to learn from")

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from dehusk.inference.labelers.grf.word_vectors import WordVectors
 from dehusk.inference.tokens import word_token
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.__main__ import cli
 from dehusk.training.pages.gold import GoldPage
 from dehusk.training.word_vectors import (
@@ -133,3 +134,17 @@ def test_a_word_without_neighbours_has_no_direction():
     counts[5, :] = 0
     counts[:, 5] = 0
     assert vectors(counts.tocsr(), 2)[5].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("html", "dimensions"),
+    [(None, 1), ("", 1), ("<p>corn mill wheel", 3), ("<p>corn<p>mill<p>wheel<p>river", 2)],
+)
+def test_too_few_words_or_neighbours_are_told(tmp_path, html, dimensions):
+    file, output = tmp_path / "pages.jsonl", tmp_path / "new.npz"
+    file.write_bytes(b"" if html is None else orjson.dumps({"id": "1", "html": html, "main_content": None}))
+    words = ["vectors", "--processes", "1", "--dimensions", dimensions, "--output", output, file]
+    ended = CliRunner().invoke(cli, [str(word) for word in words])
+    assert isinstance(ended.exception, ConfigurationError)
+    assert f"no vectors of {dimensions} numbers can be made" in str(ended.exception)
+    assert not output.exists()

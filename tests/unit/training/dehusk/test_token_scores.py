@@ -79,3 +79,9 @@ def test_the_same_seed_gives_the_same_scores(pages):
     one, same = (fit_token_scores(examples, least_sites=2, seed=3) for _ in range(2))
     assert (one.words.weights == same.words.weights).all()
     assert (one.elements.weights == same.elements.weights).all()
+
+
+def test_blocks_that_are_all_content_are_scored_so(pages):
+    examples = [replace(example_of(page, CONFIG), content=np.ones_like(page.content)) for page in pages]
+    scores = fit_token_scores(examples, 1, 1).of(pages[0].structure)
+    assert (scores[:, :2] == MAX_SCORE).all()

@@ -52,3 +52,8 @@ def test_a_site_gains_and_the_pages_of_others_do_not_change(files):
 def test_too_few_sites_are_counted(files):
     with pytest.raises(ConfigurationError, match=f"only 1 sites have {10 + MIN_SCORED} pages"):
         try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 20, 2, report=lambda _: None)
+
+
+def test_fewer_pages_than_sites_are_refused(files):
+    with pytest.raises(ConfigurationError, match="10 labeled pages cannot be of 11 sites: give more --pages"):
+        try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 10, 11, report=lambda _: None)

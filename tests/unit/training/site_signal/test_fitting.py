@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dehusk.inference.selection.site_signal import INPUTS, inputs
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.site_signal.crawls import crawls
 from dehusk.training.site_signal.evaluation import labeled, score, ways
 from dehusk.training.site_signal.fitting import SignalSettings, fit
@@ -50,3 +51,9 @@ def test_pages_are_scored_higher(network, sites):
     scores = [score(visit, ways(network)).scores for visit in crawls(sites, 1)]
     before, after = (np.mean([each[way].f1 for each in scores]) for way in ("as labeled", "corrected"))
     assert after > before + 0.05
+
+
+def test_crawls_without_a_page_to_learn_from_are_refused(sites):
+    unknown = {site: [replace(page, gold=None) for page in pages] for site, pages in sites.items()}
+    with pytest.raises(ConfigurationError, match=r"no page with a gold text .*: add sites"):
+        fit(crawls(unknown, 1), SETTINGS)
