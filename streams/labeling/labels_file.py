@@ -1,7 +1,8 @@
 """File of labels: a line of JSON for each time that a page was saved; the last line of a page counts.
 
 Lines are only ever appended, by one writer at a time, and are on the disk before they are reported as saved.
-A torn last line, as a crash leaves it, is moved to another file when the file is opened for writing again.
+A torn last line, as a crash leaves it, was never reported as saved: readers pass over it, and it is moved to
+another file when the file is opened for writing again.
 """
 
 import codecs
@@ -91,8 +92,7 @@ def open_labels_file(path: Path) -> Iterator[LabelsFile]:
     try:
         _lock(file, path)
         data = path.read_bytes()
-        torn = _torn(data)
-        labels = _read(data[: len(data) - len(torn)], path)
+        labels, torn = _read(data, path)
         set_aside = _set_aside(file, path, torn) if torn else None
         if data and not torn and not data.endswith(b"\n"):
             _append(file, b"\n")
@@ -105,10 +105,10 @@ def read_labels_file(path: Path) -> dict[str, PageLabels]:
     """Read the labels of each page that has any, by the page's identifier.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a line of it is malformed; the message has its number.
+        ConfigurationError: the file cannot be read, or a whole line is malformed; the message has its number.
     """
     try:
-        return _read(path.read_bytes(), path)
+        return _read(path.read_bytes(), path)[0]
     except OSError as error:
         raise ConfigurationError(f"cannot read {_name(path)}: {error.strerror}") from error
 
@@ -190,12 +190,15 @@ def _append(file: int, data: bytes) -> None:
     os.fsync(file)
 
 
-def _read(data: bytes, path: Path) -> dict[str, PageLabels]:
+def _read(data: bytes, path: Path) -> tuple[dict[str, PageLabels], bytes]:
+    """Return the labels in the whole lines of a file, and its last line if that is torn."""
     pages: dict[str, PageLabels] = {}
-    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+    torn = _torn(data)
+    whole = data[: len(data) - len(torn)].removeprefix(codecs.BOM_UTF8)
+    for number, line in enumerate(whole.split(b"\n"), 1):
         if line and not line.isspace():
             _keep(pages, _parsed(line, f"line {number} of {_name(path)}"))
-    return pages
+    return pages, torn
 
 
 def _keep(pages: dict[str, PageLabels], labels: PageLabels) -> None:

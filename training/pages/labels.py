@@ -115,11 +115,14 @@ def labels_by_hand(file: Path | None, files: Sequence[Path]) -> ByHand:
     """Read the labels in a file, and check that each fits its page in the data files; none without a file.
 
     Raises:
-        ConfigurationError: the file is malformed, or labels do not fit their pages; the message names these.
+        ConfigurationError: the file is malformed or has no labels, or labels do not fit their pages; the
+            message names these.
     """
     if file is None:
         return {}
     labels = read_labels_file(file)
+    if not labels:
+        raise ConfigurationError(f"{file} has no labels of a page: label some with `dehusk label`")
     refuse_unfit(labels, ((page.id, page.utf8) for page in read_gold(files, needs_text=False)), file)
     return labels
 

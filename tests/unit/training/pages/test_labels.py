@@ -130,6 +130,18 @@ def test_labels_that_fit_their_pages_are_read(data, saved):
     assert labels_by_hand(saved(*pages.values()), [data]) == pages
 
 
+def test_a_torn_last_line_is_passed_over_as_the_labeling_tool_does(data, saved):
+    file = saved(LABELS)
+    whole = file.read_bytes()
+    file.write_bytes(whole + whole[:-20])
+    assert labels_by_hand(file, [data]) == {"a": LABELS}
+
+
+def test_a_file_without_labels_is_named(data, saved):
+    with pytest.raises(ConfigurationError, match=r"labels\.jsonl has no labels of a page"):
+        labels_by_hand(saved(), [data])
+
+
 @pytest.mark.parametrize(
     ("change", "misfit"),
     [
