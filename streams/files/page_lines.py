@@ -55,6 +55,15 @@ def parse_line(line: bytes) -> Fields:
     return parse_object(line.removeprefix(codecs.BOM_UTF8))
 
 
+def identity_of(fields: Fields, line: bytes) -> tuple[str | None, str | None]:
+    """Return the id and the URL that the line of a page gives.
+
+    Raises:
+        PageError: they nest too deep.
+    """
+    return _text(fields, "id", line), _text(fields, "url", line)
+
+
 def is_page_list(line: bytes) -> bool:
     """Return True if a line begins the list of pages of a WACZ, which holds none of them."""
     try:
@@ -64,7 +73,7 @@ def is_page_list(line: bytes) -> bool:
 
 
 def _page(fields: Fields, line: bytes, max_bytes: int) -> Outcome:
-    name, url = _text(fields, "id", line), _text(fields, "url", line)
+    name, url = identity_of(fields, line)
     try:
         body = expect_text(fields.get("html"), "html")
     except PageError as error:

@@ -114,7 +114,12 @@ def offline_page(
 ) -> Outcome:
     """Return a page that comes from no crawler; any URL, also an empty one, is kept as it is."""
     outcome = html_page(Answer(NOWHERE, body, content_type, id=id), source, max_bytes)
-    return replace(outcome, url=known_url(url) or encode_text(url.strip()).decode())
+    return replace(outcome, url=offline_url(url))
+
+
+def offline_url(url: str) -> str:
+    """Return any URL of a page that comes from no crawler, also an empty one, as it is keyed."""
+    return known_url(url) or encode_text(url.strip()).decode()
 
 
 def page_url(url: object) -> str | Skipped | Broken:

@@ -74,7 +74,7 @@ def labeled_page(page: PageOfBlocks) -> LabeledPage:
 
 def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
     """Read the pages of JSON lines, plain or compressed."""
-    return read_objects(files, lambda fields: labeled_page(msgspec.convert(fields, PageOfBlocks)))
+    return read_objects(files, lambda fields, _: labeled_page(msgspec.convert(fields, PageOfBlocks)))
 
 
 def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:

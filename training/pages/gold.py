@@ -1,6 +1,5 @@
 """Pages with gold texts, as the data have them, and pages that are rebuilt from labeled blocks."""
 
-import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from typing import TypeVar
 
 import msgspec
 import numpy as np
-import orjson
 
 from dehusk.inference.elements import INLINE, LINK, MAX_PATH, SKIPPED, TIGHT, traits
 from dehusk.inference.segmentation.segmentation import segment
@@ -21,9 +19,11 @@ from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import PAGE_KINDS, SegmentedPage
 from dehusk.streams.files.inflating import inflated
+from dehusk.streams.files.page_lines import identity_of, parse_line
 from dehusk.streams.sources.compression import DAMAGE
 from dehusk.streams.sources.encoding import encode_text
-from dehusk.streams.sources.page import known_url
+from dehusk.streams.sources.fields import Fields
+from dehusk.streams.sources.page import known_url, offline_url
 from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.alignment import content_blocks
 from dehusk.training.scores import Words, block_words, score_words
@@ -214,15 +214,13 @@ class PageOfBlocks(msgspec.Struct):
     @property
     def name(self) -> str:
         """Id as text."""
-        return str(self.id)
+        return encode_text(str(self.id)).decode()
 
 
 class _PageOfHtml(msgspec.Struct):
-    """Line of a data file whose pages come as HTML."""
+    """Line of a data file whose pages come as HTML; its id and URL are read as `dehusk label` reads them."""
 
     html: str
-    id: str | int | None = None
-    url: str | None = None
     main_content: str | msgspec.UnsetType | None = msgspec.UNSET
     expected_text: str | msgspec.UnsetType | None = msgspec.UNSET
     comments: str | None = None
@@ -231,13 +229,13 @@ class _PageOfHtml(msgspec.Struct):
     kind: str | None = None
     page_kind: str | None = None
 
-    def gold_page(self, collection: str, *, needs_text: bool) -> GoldPage:
-        """Return the page.
+    def gold_page(self, collection: str, name: str, url: str, *, needs_text: bool) -> GoldPage:
+        """Return the page with this id and URL, either of which may be empty.
 
         Raises:
             ValueError: it has neither an id nor a URL, or needs a gold text and has none.
         """
-        name = ("" if self.id is None else str(self.id)) or known_url(self.url)
+        name = name or offline_url(url)
         if not name:
             raise ValueError("it has neither an id nor a url")
         text = self.expected_text if self.main_content is msgspec.UNSET else self.main_content
@@ -246,12 +244,12 @@ class _PageOfHtml(msgspec.Struct):
         return GoldPage(
             id=name,
             collection=collection,
-            site=self.site or site_of(self.url or "") or name,
+            site=encode_text(self.site or site_of(url) or name).decode(),
             page_type=self.page_type or "",
             html=self.html,
             text=None if text is msgspec.UNSET else text,
             comments=self.comments,
-            url=known_url(self.url) or "",
+            url=known_url(url) or "",
             kind=self.kind or "",
             is_index=self.page_kind == _INDEX,
         )
@@ -268,8 +266,10 @@ def read_gold(files: Iterable[Path], *, needs_text: bool = True) -> Iterator[Gol
         yield from read_objects([file], read)
 
 
-def read_objects(files: Iterable[Path], read: Callable[[object], Item]) -> Iterator[Item]:
-    """Read each value in JSON lines, plain or compressed; `read` raises ValueError where it is no page.
+def read_objects(files: Iterable[Path], read: Callable[[Fields, bytes], Item]) -> Iterator[Item]:
+    """Read each object in JSON lines, plain or compressed; `read` raises ValueError where it is no page.
+
+    It gets the object and its line.
 
     Raises:
         ConfigurationError: a line is no page, or the file is not whole.
@@ -280,17 +280,18 @@ def read_objects(files: Iterable[Path], read: Callable[[object], Item]) -> Itera
             with file.open("rb") as raw:
                 for number, line in enumerate(inflated(raw), 1):  # noqa: B007 -- the errors name it
                     if not line.isspace():
-                        yield read(orjson.loads(line.removeprefix(codecs.BOM_UTF8)))
+                        yield read(parse_line(line), line)
         except DAMAGE as error:
             raise ConfigurationError(f"{file} cannot be read to its end: {error}") from error
-        except ValueError as error:
+        except (ValueError, PageError) as error:
             raise ConfigurationError(f"line {number} of {file} is no page: {error}") from error
 
 
-def _gold_page(collection: str, fields: object, *, needs_text: bool) -> GoldPage:
-    if isinstance(fields, dict) and "blocks" in fields:
+def _gold_page(collection: str, fields: Fields, line: bytes, *, needs_text: bool) -> GoldPage:
+    if "blocks" in fields:
         return _from_blocks(collection, msgspec.convert(fields, PageOfBlocks))
-    return msgspec.convert(fields, _PageOfHtml).gold_page(collection, needs_text=needs_text)
+    page, (name, url) = msgspec.convert(fields, _PageOfHtml), identity_of(fields, line)
+    return page.gold_page(collection, name or "", url or "", needs_text=needs_text)
 
 
 def _from_blocks(collection: str, page: PageOfBlocks) -> GoldPage:

@@ -12,7 +12,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.training.pages.gold import GoldPage
+from dehusk.training.pages.gold import GoldPage, read_gold
 from dehusk.training.pages.labels import (
     DROPPED,
     REPAIRED,
@@ -21,6 +21,7 @@ from dehusk.training.pages.labels import (
     comment_blocks,
     labels_by_hand,
     listed_comments,
+    pages_of,
     read_labels,
     write_labels,
 )
@@ -135,6 +136,17 @@ def test_a_torn_last_line_is_passed_over_as_the_labeling_tool_does(data, saved):
     whole = file.read_bytes()
     file.write_bytes(whole + whole[:-20])
     assert labels_by_hand(file, [data]) == {"a": LABELS}
+
+
+def test_pages_have_the_names_by_which_the_labeling_tool_saves_their_labels(tmp_path):
+    html = '"html": "<p>The mill \\ud800turns"}'
+    lines = [f"{{{field}, {html}" for field in ('"id": 1.50', '"id": "\\ud800"', '"url": "mill"', '"url": 7')]
+    file = tmp_path / "pages.jsonl"
+    file.write_text("\n".join([*lines, orjson.dumps(lines[0].replace("1.50", "[1]")).decode()]))
+    labeled = {page.name: html_hash(page.html) for page in pages_of([file])}
+    trained = {page.id: html_hash(page.utf8) for page in read_gold([file], needs_text=False)}
+    assert trained == labeled
+    assert list(trained) == ["1.5", "\ufffd", "mill", "7", "[1]"]
 
 
 def test_a_file_without_labels_is_named(data, saved):
