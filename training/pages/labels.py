@@ -27,7 +27,7 @@ from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
 from dehusk.streams.settings import PageLimits
 from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.gold import GoldPage, read_gold
-from dehusk.training.runs import Report
+from dehusk.training.runs import Report, written_whole
 
 Spans = tuple[tuple[int, int], ...]
 """First and one past the last character of each run."""
@@ -97,7 +97,8 @@ def write_labels(file: Path, labels: Mapping[str, Labels]) -> None:
     """Write labels as `read_labels` reads them, a line for each page."""
     encode = msgspec.json.encode
     lines = (encode(page) + b":" + encode(None if each == DROPPED else each) for page, each in labels.items())
-    file.write_bytes(b"{\n" + b",\n".join(lines) + b"\n}\n")
+    with written_whole(file) as target:
+        target.write(b"{\n" + b",\n".join(lines) + b"\n}\n")
 
 
 def _lengths(texts: Sequence[str]) -> Integers:

@@ -60,7 +60,9 @@ def _columns(
         labels.append(visit.page.content.astype(np.float32))
         weights.append(_weights(visit.page, settings.most_of_a_page))
     if not columns:
-        raise ConfigurationError("no page with a gold text comes by in the crawls to learn from: add sites")
+        raise ConfigurationError(
+            "no page with a gold text comes by in the crawls to learn from: add sites that have some"
+        )
     return _tensor(columns), _tensor(labels), _tensor(weights)
 
 
