@@ -266,9 +266,10 @@ class _LineWriter:
         self._write_code_text(start, span.end)
 
     def _write_code_text(self, start: int, end: int) -> None:
+        """Write a part of code without an image in it."""
         text = self._text[start:end]
         if self._is_after_code or not text.strip():
-            self._write_plain(start, end)
+            self._write_characters(start, end)
             return
         code = text.strip(" ")
         fence = "`" * (1 + longest_backticks(code))

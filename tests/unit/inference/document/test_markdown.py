@@ -244,6 +244,10 @@ def test_a_link_goes_around_blocks_and_code() -> None:
             "<p>a <code>`<img src=d><img src=e>``</code>",
             "a `` ` ``![](https://a.test/b/d)![](https://a.test/b/e)``` `` ```",
         ),
+        (
+            "<p>a <code>&lt; <img src=d>&shy;<img src=e> &amp;</code>",
+            "a `<` ![](https://a.test/b/d) ![](https://a.test/b/e)`&`",
+        ),
         ("<p>a <img src='?$x$' alt='$5'>", "a ![\\$5](https://a.test/b/c?%24x%24)"),
         ("<p>a<p><img src=d.png><p>b", "a\n\n![](https://a.test/b/d.png)\n\nb"),
         ("<p>a<figure><img src=d><figcaption>e</figcaption></figure>", "a\n\n![](https://a.test/b/d)\n\ne"),
