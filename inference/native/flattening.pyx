@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""A page without elements that nest too deep or are opened again too often, and without too many attributes."""
+"""A page without elements that nest too deep or are opened again too often, and without too many names."""
 
 import re
 
@@ -15,11 +15,13 @@ MAX_FORMATTING = 32
 """Limit of elements of formatting that wait for an end tag; further ones are left out, but not their text."""
 
 cdef enum:
-    HARMLESS_TAGS = 20_000  # start tags that take half a second at worst, however they nest
+    HARMLESS_TAGS = 20_000  # start tags, or end tags, that take half a second at worst, however they nest
+    HARMLESS_ATTRIBUTES = 30_000  # that take half a second at worst, if each has another name
     HARMLESS_REOPENED = 500_000  # elements, opened again, that take half a second and 0.4 GB at worst
     MOST_REOPENED = 1_000_000  # the same, if no end tag of formatting ends what it seems to end
     REACH = 64  # open elements among which an end tag looks for its start tag
 
+cdef Py_ssize_t _MAX_NAMES = 4096  # of tags, and of attributes; those with others are left out
 cdef size_t _MAX_DEPTH = MAX_DEPTH, _MAX_ATTRIBUTES = MAX_ATTRIBUTES
 cdef int _MAX_FORMATTING = MAX_FORMATTING
 cdef frozenset _VOID = frozenset(map(str.encode, VOID))
@@ -65,8 +67,8 @@ cdef frozenset _SCOPES = frozenset(b"applet marquee object select table template
 cdef frozenset _SPECIAL = _SCOPES | frozenset(
     b"""
     address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure
-    footer form h1 h2 h3 h4 h5 h6 header hgroup html li listing main menu nav ol pre search section select
-    summary ul
+    footer form h1 h2 h3 h4 h5 h6 header hgroup html li listing main menu nav noscript ol pre search section
+    select summary ul
     """.split()
 )
 """Elements not ended by the end tag of an ordinary element."""
@@ -97,13 +99,15 @@ cdef class _Reader:
     cdef bint _form  # True within a form, in which a parser opens no other
     cdef bint _templates  # True once there was a template, in which it may
     cdef set _once
-    cdef dict _names  # one object for each
+    cdef dict _names  # of tags, one object for each
+    cdef set _attributes  # names
     cdef int _formatting  # elements of formatting that wait for an end tag
 
     def __cinit__(self, bytes html, bint scripting):
         self._html, self._text, self._size = html, html, len(html)
         self._raw = _RAW_WITH_SCRIPTING if scripting else _RAW
         self._open, self._roots, self._once, self._names = [], [], set(), {}
+        self._attributes = set()
         self._formatting = 0
 
     cdef list pieces(self):
@@ -112,27 +116,49 @@ cdef class _Reader:
         cdef Token token
         cdef bytes tag
         cdef list pieces = []
-        cdef bint is_foreign, is_surplus
+        cdef bint is_foreign, is_surplus, is_left_out
         while _next(self._text, self._size, position, &token):
             position = token.end
             if token.name == token.name_end:
                 continue
             tag = self._text[token.name : token.name_end].lower()
-            tag = self._names.setdefault(tag, tag)
-            is_surplus = not token.is_end and self._is_surplus(tag)
+            is_surplus = len(self._names) >= _MAX_NAMES and tag not in self._names
+            tag = tag if is_surplus else self._names.setdefault(tag, tag)
+            is_surplus = is_surplus or (not token.is_end and self._is_surplus(tag))
             is_foreign = not is_surplus and self._is_foreign(tag, &token)
-            if is_surplus or not (self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)):
+            is_left_out = is_surplus or not (
+                self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)
+            )
+            if is_left_out:
                 pieces.append(self._html[done : token.start])
                 done = position
-            elif position - token.start > 2 * _MAX_ATTRIBUTES:
+            elif token.attributes:
+                done = self._leave_out_names(&token, done, pieces)
+            if not is_left_out and position - token.start > 2 * _MAX_ATTRIBUTES:
                 pieces.append(self._html[done : position if token.is_end else token.kept])
                 if not token.is_end:
                     pieces.append(b"/>" if is_foreign and _is_self_closed(self._text, &token) else b">")
                 done = position
             if tag in self._raw and not token.is_end and not is_foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)
+                done = position if is_left_out else done
         pieces.append(self._html[done:])
         return pieces
+
+    cdef size_t _leave_out_names(self, Token *token, size_t done, list pieces) except? 0:
+        """Leave out attributes of names beyond _MAX_NAMES; return where the rest of the page begins."""
+        cdef size_t begin = _begin_of_attribute(self._text, self._size, token.name_end), end
+        cdef bytes name
+        while begin < token.kept:
+            end = _end_of_attribute(self._text, self._size, begin)
+            name = self._text[begin : _end_of_name(self._text, self._size, begin)].lower()
+            if len(self._attributes) < _MAX_NAMES:
+                self._attributes.add(name)
+            elif name not in self._attributes:
+                pieces.append(self._html[done:begin])
+                done = end
+            begin = _begin_of_attribute(self._text, self._size, end)
+        return done
 
     cdef bint _is_surplus(self, bytes tag) except -1:
         """Return True for a start tag to leave out, which ends nothing then, wherever it stands."""
@@ -156,7 +182,7 @@ cdef class _Reader:
         if tag in _FORMATTING:
             self._formatting += 1
         elif tag in _VOID or tag in _CLOSED_BY_NEXT:
-            return True
+            return tag != b"col" or not self._templates  # in one, it would leave unclear what is raw text
         elif tag in _FOREIGN and _is_self_closed(self._text, token):
             return True
         if tag == b"form":
@@ -177,13 +203,14 @@ cdef class _Reader:
 
     cdef bint _push(self, bytes tag) except -1:
         cdef object root = self._roots[len(self._roots) - 1] if self._roots else None
-        if tag in _FOREIGN:
+        cdef bint is_kept = len(self._open) < <Py_ssize_t> _MAX_DEPTH
+        if is_kept and tag in _FOREIGN:
             root = tag
-        elif root is not None and tag in _FOREIGN[root]:
+        elif is_kept and root is not None and tag in _FOREIGN[root]:
             root = None
         self._open.append(tag)
         self._roots.append(root)
-        return len(self._open) <= <Py_ssize_t> _MAX_DEPTH
+        return is_kept
 
     cdef bint _end(self, bytes tag) except -1:
         """Track an end tag, and return True to keep it."""
@@ -229,7 +256,7 @@ cdef class _Reader:
 
 
 def flattened(bytes html not None, *, bint scripting=True) -> bytes:
-    """Return a page without elements too deep and attributes too many; with scripting as `parse` has it."""
+    """Return a page without what makes parsing slow; with scripting as `parse` has it."""
     cdef _Reader reader = _Reader(_with_few_framesets(html), scripting)
     return b"".join(reader.pieces())
 
@@ -245,8 +272,9 @@ cdef bytes _with_few_framesets(bytes html):
 def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     """Return True if a page has too little of all that makes parsing slow; with scripting as `parse` has it."""
     cdef const unsigned char *text = html
-    cdef size_t size = len(html), position = 0, tags = 0, formatting = 0, waiting = 0, foreign = 0
-    cdef size_t end
+    cdef size_t size = len(html), position = 0, tags = 0, ends = 0, attributes = 0
+    cdef size_t formatting = 0, waiting = 0, foreign = 0, end
+    cdef bint has_template = False
     cdef bint is_mixed = False  # True once HTML in a drawing, or a frameset, leaves unclear what is raw text
     cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
     cdef bytes tag
@@ -255,10 +283,11 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
         position = token.end
         if token.name == token.name_end:
             continue
-        if not token.is_end:
-            tags += 1
-            if token.attributes > _MAX_ATTRIBUTES:
-                return False
+        attributes += token.attributes
+        ends += token.is_end
+        tags += not token.is_end
+        if token.attributes > _MAX_ATTRIBUTES and not token.is_end:
+            return False
         if not foreign and not _begins_as_few_do(text + token.name):
             continue
         tag = text[token.name : token.name_end].lower()
@@ -282,8 +311,14 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
             position = end
         elif tag == b"frameset":
             is_mixed = True
+        elif tag == b"template":
+            has_template = True
+        elif tag == b"col" and has_template:
+            return False
     return (
         tags <= HARMLESS_TAGS
+        and ends <= HARMLESS_TAGS
+        and attributes <= HARMLESS_ATTRIBUTES
         and min(formatting, waiting) * tags <= HARMLESS_REOPENED
         and formatting * tags <= MOST_REOPENED
     )
@@ -341,8 +376,7 @@ cdef void _read_tag(const unsigned char *text, size_t size, size_t position, Tok
     token.name_end = token.kept = position
     token.attributes = 0
     while True:
-        while position < size and (_is_space(text[position]) or text[position] == c"/"):
-            position += 1
+        position = _begin_of_attribute(text, size, position)
         if position == size or text[position] == c">":
             token.end = min(position + 1, size)
             return
@@ -356,11 +390,24 @@ cdef inline bint _is_self_closed(const unsigned char *text, Token *token) noexce
     return text[token.end - 1] == c">" and text[token.end - 2] == c"/"
 
 
-cdef size_t _end_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
-    cdef size_t end
+cdef size_t _begin_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
+    """Return where the next attribute begins, or the tag ends."""
+    while position < size and (_is_space(text[position]) or text[position] == c"/"):
+        position += 1
+    return position
+
+
+cdef size_t _end_of_name(const unsigned char *text, size_t size, size_t position) noexcept:
+    """Return the end of an attribute's name that begins at a position."""
     position += 1
     while position < size and not _ends_name(text[position]) and text[position] != c"=":
         position += 1
+    return position
+
+
+cdef size_t _end_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
+    cdef size_t end
+    position = _end_of_name(text, size, position)
     end = _skip_space(text, size, position)
     if end == size or text[end] != c"=":
         return position

@@ -110,7 +110,7 @@ def test_there_are_none_where_elements_are_excluded_or_blocks_not_asked_for() ->
     "html",
     [
         b"<p>a" * 100_000,
-        b"".join(b"<x%d>a</x%d><p>b</p>" % (each, each) for each in range(40_000)),
+        b"".join(b"<x%d>a</x%d><p>b</p>" % (each % 4_000, each % 4_000) for each in range(40_000)),
         b"<div>" + b"<i></i>" * 200_000 + b"<p>a" * 1_000,
     ],
 )
