@@ -262,7 +262,12 @@ class _Reader:
         """Put an image into its block, or between the kept blocks."""
         if image.character >= 0 and self._content[block]:
             _part(image, self._page.texts[block], space)
-            self._within.setdefault(block, []).append(image)
+            within = self._within.setdefault(block, [])
+            for earlier in reversed(within):  # those behind the space that this one stands before
+                if earlier.character <= image.character:
+                    break
+                earlier.character, earlier.before = image.character, " "
+            within.append(image)
         else:
             image.character = -1
             self._between.setdefault(block, []).append((container, image))

@@ -57,11 +57,28 @@ _FIRSTS = {
 _LASTS = {**_FIRSTS, **dict.fromkeys(LINKS, ")"), **dict.fromkeys(_SHIFTED, ">")}
 
 
-def write_line(line: Line, *, begins: bool = True, in_cell: bool = False) -> str:
-    """Return a line as Markdown; `begins` if it begins a line of the document."""
+def write_line(line: Line, *, begins: bool = True, in_cell: bool = False, has_formula: bool = False) -> str:
+    """Return a line as Markdown; `begins` if it begins a line of the document.
+
+    `has_formula` where a line of the same paragraph has dollars of formulas or of code.
+    """
     if not line.spans and not line.images and not _MAYBE_ESCAPED.search(line.text):
         return _escape_start(line.text) if begins else line.text
-    return _LineWriter(line, begins=begins, in_cell=in_cell).write()
+    return _LineWriter(line, begins=begins, in_cell=in_cell, has_formula=has_formula).write()
+
+
+def may_end_formula(line: Line) -> bool:
+    """Return True for a line with dollars that stay as they are: of a formula, or in code."""
+    return any(image.is_formula for image in line.images) or _has_dollars(line.text, line.spans)
+
+
+def _has_dollars(text: str, spans: Sequence[Span]) -> bool:
+    return any(
+        span.kind in FORMULAS
+        or (span.kind == Mark.CODE and "$" in text[span.start : span.end])
+        or _has_dollars(text, span.children)
+        for span in spans
+    )
 
 
 def _escape_start(text: str) -> str:
@@ -107,7 +124,9 @@ def longest_backticks(text: str) -> int:
 class _LineWriter:
     """Writer of a line, from its first character to its last."""
 
-    def __init__(self, line: Line, *, begins: bool, in_cell: bool, in_link: bool = False) -> None:
+    def __init__(
+        self, line: Line, *, begins: bool, in_cell: bool, in_link: bool = False, has_formula: bool = False
+    ) -> None:
         self._text, self._spans, self._in_cell = line.text, line.spans, in_cell
         self._images = list(reversed(line.images))
         self._joined = False
@@ -120,7 +139,7 @@ class _LineWriter:
         self._edges: set[int] = set()
         self._link_starts: set[int] = set()
         self._brackets: list[tuple[int, int]] = [(0, len(line.text))] if in_link else []
-        self._has_formula = in_link or any(image.is_formula for image in line.images)
+        self._has_formula = in_link or has_formula or may_end_formula(line)
         self._find_edges(line.spans)
         self._edges |= {image.character for image in line.images}
         self._escaped = self._escaped_positions(begins=begins)
@@ -137,9 +156,6 @@ class _LineWriter:
             if span.kind in LINKS:
                 self._link_starts.add(span.start)
                 self._brackets.append((span.start, span.end))
-            is_formula = span.kind in FORMULAS
-            is_code = span.kind == Mark.CODE and "$" in self._text[span.start : span.end]
-            self._has_formula = self._has_formula or is_formula or is_code
             self._find_edges(span.children)
 
     def _escaped_positions(self, *, begins: bool) -> list[int]:

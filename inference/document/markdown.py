@@ -19,7 +19,12 @@ from dehusk.inference.document.blocks import (
     Table,
     join,
 )
-from dehusk.inference.document.inline_markdown import longest_backticks, write_image, write_line
+from dehusk.inference.document.inline_markdown import (
+    longest_backticks,
+    may_end_formula,
+    write_image,
+    write_line,
+)
 from dehusk.inference.document.notes import take_notes
 from dehusk.schemas.markup import Container, Embedded, Mark
 from dehusk.schemas.pages import BULLET
@@ -98,7 +103,8 @@ def _thing(thing: Image | Rule) -> list[str]:
 def _paragraph(lines: Sequence[Line]) -> list[str]:
     if len(lines) == 1 and _is_displayed(lines[0]):
         return ["$$", lines[0].spans[0].meaning, "$$"]
-    written = [write_line(line) for line in lines]
+    has_formula = len(lines) > 1 and any(map(may_end_formula, lines))
+    written = [write_line(line, has_formula=has_formula) for line in lines]
     return [*(line + "\\" for line in written[:-1]), written[-1]]
 
 

@@ -60,6 +60,8 @@ cdef frozenset _BREAKS_OUT = frozenset(
     """.split()
 )
 """Elements of HTML that end all drawings and formulas around them (HTML Standard, section 13.2.6.5)."""
+cdef frozenset _OF_FONT = frozenset((b"color", b"face", b"size"))
+"""Attributes with one of which `<font>` does so, too."""
 cdef frozenset _END_ENDS = frozenset((b"p", b"br"))
 """Elements whose end tags do so, too."""
 cdef frozenset _SCOPES = frozenset(b"applet marquee object select table template button".split())
@@ -132,13 +134,16 @@ cdef class _Reader:
             if is_left_out:
                 pieces.append(self._html[done : token.start])
                 done = position
+            elif token.is_end and token.attributes:
+                pieces.append(self._html[done : token.name_end])
+                pieces.append(b">")
+                done = position
             elif token.attributes:
                 done = self._leave_out_names(&token, done, pieces)
-            if not is_left_out and position - token.start > 2 * _MAX_ATTRIBUTES:
-                pieces.append(self._html[done : position if token.is_end else token.kept])
-                if not token.is_end:
+                if token.attributes > _MAX_ATTRIBUTES:
+                    pieces.append(self._html[done : token.kept])
                     pieces.append(b"/>" if is_foreign and _is_self_closed(self._text, &token) else b">")
-                done = position
+                    done = position
             if tag in self._raw and not token.is_end and not is_foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)
                 done = position if is_left_out else done
@@ -167,7 +172,7 @@ cdef class _Reader:
     cdef bint _is_foreign(self, bytes tag, Token *token) except -1:
         """Return True for a tag in a drawing or formula, but for those of HTML that end these first."""
         while self._roots and self._roots[len(self._roots) - 1] is not None:
-            if not _ends_foreign(tag, token):
+            if not _ends_foreign(self._text, tag, token):
                 return True
             self._close_last()
         return False
@@ -275,9 +280,9 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     cdef size_t size = len(html), position = 0, tags = 0, ends = 0, attributes = 0
     cdef size_t formatting = 0, waiting = 0, foreign = 0, end
     cdef bint has_template = False
-    cdef bint is_mixed = False  # True once HTML in a drawing, or a frameset, leaves unclear what is raw text
+    cdef bint is_mixed = False  # True once it is unclear what is raw text: behind a frameset, HTML in a drawing …
     cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
-    cdef bytes tag
+    cdef bytes tag, root = b""
     cdef Token token
     while _next(text, size, position, &token):
         position = token.end
@@ -293,9 +298,11 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
         tag = text[token.name : token.name_end].lower()
         if foreign:
             is_mixed = is_mixed or tag in _WITH_HTML
-            if _ends_foreign(tag, &token):
+            if _ends_foreign(text, tag, &token):
                 foreign = 0
         if tag in _FOREIGN:
+            is_mixed = is_mixed or (foreign > 0 and tag != root)  # which may not end what it seems to end
+            root = root if foreign else tag
             foreign += not token.is_end and not _is_self_closed(text, &token)
             foreign -= token.is_end and foreign > 0
         elif tag in _FORMATTING:
@@ -324,11 +331,20 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     )
 
 
-cdef bint _ends_foreign(bytes tag, Token *token) except -1:
+cdef bint _ends_foreign(const unsigned char *text, bytes tag, Token *token) except -1:
     """Return True for a tag of HTML that ends all drawings and formulas around it."""
     if token.is_end:
         return tag in _END_ENDS
-    return tag in _BREAKS_OUT or (tag == b"font" and token.attributes > 0)
+    return tag in _BREAKS_OUT or (tag == b"font" and _is_font_of_html(text, token))
+
+
+cdef bint _is_font_of_html(const unsigned char *text, Token *token) except -1:
+    cdef size_t begin = _begin_of_attribute(text, token.end, token.name_end)
+    while begin < token.kept:
+        if text[begin : _end_of_name(text, token.end, begin)].lower() in _OF_FONT:
+            return True
+        begin = _begin_of_attribute(text, token.end, _end_of_attribute(text, token.end, begin))
+    return False
 
 
 cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:

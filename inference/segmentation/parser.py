@@ -72,17 +72,25 @@ def exclude(document: LexborHTMLParser, selector: str) -> None:
     if root is not None and root.mem_id in matched:
         outermost = list(root.iter(include_text=True))
     else:
-        outermost = [node for node in matched.values() if not _is_within(node, matched)]
+        within: dict[int, bool] = {}
+        outermost = [node for node in matched.values() if not _is_within(node, matched, within)]
     for node in outermost:
         node.decompose()
 
 
-def _is_within(node: Node, matched: Mapping[int, Node]) -> bool:
-    """Return True if an ancestor is among the matched nodes, whose removal frees its descendants."""
+def _is_within(node: Node, matched: Mapping[int, Node], known: dict[int, bool]) -> bool:
+    """Return True if an ancestor is among the matched nodes, whose removal frees its descendants.
+
+    `known` gathers the answer of each ancestor: whether it, or one of its own, is among them.
+    """
+    above: list[int] = []
     parent = node.parent
-    while parent is not None and parent.mem_id not in matched:
+    while parent is not None and parent.mem_id not in known and parent.mem_id not in matched:
+        above.append(parent.mem_id)
         parent = parent.parent
-    return parent is not None
+    is_within = parent is not None and known.get(parent.mem_id, True)
+    known.update(dict.fromkeys(above, is_within))
+    return is_within
 
 
 def flatten(html: bytes, *, scripting: bool = True) -> bytes:

@@ -246,7 +246,7 @@ def test_a_link_goes_around_blocks_and_code() -> None:
         ),
         (
             "<p>a <code>&lt; <img src=d>&shy;<img src=e> &amp;</code>",
-            "a `<` ![](https://a.test/b/d) ![](https://a.test/b/e)`&`",
+            "a `<` ![](https://a.test/b/d) ![](https://a.test/b/e) `&`",
         ),
         ("<p>a <img src='?$x$' alt='$5'>", "a ![\\$5](https://a.test/b/c?%24x%24)"),
         ("<p>a<p><img src=d.png><p>b", "a\n\n![](https://a.test/b/d.png)\n\nb"),
@@ -470,6 +470,7 @@ TEX = (
         ("<p>from $5 to $10", "from $5 to $10"),
         ("<p>from $x$", "from $x\\$"),
         ("<p>from $x <code>y$</code>", "from \\$x `y$`"),
+        ("<p>from $x<br><code>$y</code>", "from \\$x\\\n`$y`"),
     ],
 )
 def test_formulas_are_tex(html: str, text: str) -> None:

@@ -133,6 +133,7 @@ def test_framesets_nest_no_deeper_than_the_limit(unit: bytes) -> None:
         b"<svg><p><style>",
         b"<svg><title><b></b></title><style>",
         b"<frameset><style>",
+        b"<math><svg></math><style>",
     ],
 )
 def test_raw_text_hides_no_nesting_where_a_parser_reads_none(before: bytes) -> None:
@@ -146,6 +147,7 @@ def test_raw_text_hides_no_nesting_where_a_parser_reads_none(before: bytes) -> N
         b"<svg></p><style><!--</style>",
         b"<div><svg></div><style><!--</style>",
         b"<svg><g></br><script><!--x</script>",
+        b"<svg><font a color=b><style><!--</style>",
     ],
 )
 def test_what_ends_a_drawing_lets_raw_text_hide_nothing(before: bytes) -> None:
@@ -153,7 +155,13 @@ def test_what_ends_a_drawing_lets_raw_text_hide_nothing(before: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "before", [b"<svg></b><style>", b"<math></div><style>", b"<svg><desc></desc></svg><p><svg><style>"]
+    "before",
+    [
+        b"<svg></b><style>",
+        b"<svg><font a=color><style>",
+        b"<math></div><style>",
+        b"<svg><desc></desc></svg><p><svg><style>",
+    ],
 )
 def test_what_ends_no_drawing_lets_raw_text_hide_nothing(before: bytes) -> None:
     assert depth(flatten(before + b"<g>" * 25_000)) <= 2 * MAX_DEPTH
@@ -192,8 +200,9 @@ def test_noscript_that_is_read_is_ended_by_no_ordinary_element() -> None:
         b"".join(b"<p a%d>" % number for number in range(240_000)),
         b"".join(b"</p a%d>" % number for number in range(240_000)),
         b"".join(b"<p %b>" % b" ".join(b"a%d" % (500 * p + a) for a in range(500)) for p in range(400)),
+        b"</p %b>" % b" ".join(b"a%d" % number for number in range(240_000)),
     ],
-    ids=["ends", "tags", "ends of tags", "attributes", "attributes of ends", "attributes of one"],
+    ids=["ends", "tags", "ends of tags", "attributes", "of ends", "of some tags", "of one end"],
 )
 def test_many_names_and_ends_are_read_in_time(page: bytes) -> None:
     parse(flatten(page))

@@ -389,6 +389,12 @@ def test_excluded_elements_are_as_if_they_were_not_there(selector: str, expected
     assert list(page.texts) == expected
 
 
+@pytest.mark.timeout(20)
+def test_many_excluded_elements_are_found_in_time_however_deep_they_are() -> None:
+    page = b"<div>" * 9_000 + b"<x class=ads>a</x>" * 9_000 + b"text"
+    assert segment(page, options=DocumentOptions(exclude=".ads")).texts == ("text",)
+
+
 def test_what_is_excluded_declares_nothing() -> None:
     page = segment(PAGE_OF_PARTS.encode(), options=DocumentOptions(exclude="head"))
     assert (page.title, page.metadata) == ("", Metadata())
