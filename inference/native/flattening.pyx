@@ -17,6 +17,7 @@ MAX_FORMATTING = 32
 cdef enum:
     HARMLESS_TAGS = 20_000  # start tags, or end tags, that take half a second at worst, however they nest
     HARMLESS_ATTRIBUTES = 30_000  # that take half a second at worst, if each has another name
+    HARMLESS_ENDS = 100  # end tags with attributes, at each of which a text may be copied
     HARMLESS_REOPENED = 500_000  # elements, opened again, that take half a second and 0.4 GB at worst
     MOST_REOPENED = 1_000_000  # the same, if no end tag of formatting ends what it seems to end
     REACH = 64  # open elements among which an end tag looks for its start tag
@@ -118,7 +119,7 @@ cdef class _Reader:
         cdef Token token
         cdef bytes tag
         cdef list pieces = []
-        cdef bint is_foreign, is_surplus, is_left_out
+        cdef bint is_foreign, is_surplus
         while _next(self._text, self._size, position, &token):
             position = token.end
             if token.name == token.name_end:
@@ -128,10 +129,7 @@ cdef class _Reader:
             tag = tag if is_surplus else self._names.setdefault(tag, tag)
             is_surplus = is_surplus or (not token.is_end and self._is_surplus(tag))
             is_foreign = not is_surplus and self._is_foreign(tag, &token)
-            is_left_out = is_surplus or not (
-                self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)
-            )
-            if is_left_out:
+            if is_surplus or not (self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)):
                 pieces.append(self._html[done : token.start])
                 done = position
             elif token.is_end and token.attributes:
@@ -146,7 +144,8 @@ cdef class _Reader:
                     done = position
             if tag in self._raw and not token.is_end and not is_foreign:
                 position = _end_of_raw_text(self._text, self._size, tag, position)
-                done = position if is_left_out else done
+                if _next(self._text, self._size, position, &token):
+                    position = token.end
         pieces.append(self._html[done:])
         return pieces
 
@@ -186,7 +185,7 @@ cdef class _Reader:
             return True
         if tag in _FORMATTING:
             self._formatting += 1
-        elif tag in _VOID or tag in _CLOSED_BY_NEXT:
+        elif tag in _VOID or tag in _CLOSED_BY_NEXT or tag in self._raw:
             return tag != b"col" or not self._templates  # in one, it would leave unclear what is raw text
         elif tag in _FOREIGN and _is_self_closed(self._text, token):
             return True
@@ -278,7 +277,7 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
     """Return True if a page has too little of all that makes parsing slow; with scripting as `parse` has it."""
     cdef const unsigned char *text = html
     cdef size_t size = len(html), position = 0, tags = 0, ends = 0, attributes = 0
-    cdef size_t formatting = 0, waiting = 0, foreign = 0, end
+    cdef size_t ends_with_attributes = 0, formatting = 0, waiting = 0, foreign = 0, end
     cdef bint has_template = False
     cdef bint is_mixed = False  # True once it is unclear what is raw text: behind a frameset, HTML in a drawing …
     cdef frozenset raw = _RAW_WITH_SCRIPTING if scripting else _RAW
@@ -290,6 +289,7 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
             continue
         attributes += token.attributes
         ends += token.is_end
+        ends_with_attributes += token.is_end and token.attributes > 0
         tags += not token.is_end
         if token.attributes > _MAX_ATTRIBUTES and not token.is_end:
             return False
@@ -326,6 +326,7 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
         tags <= HARMLESS_TAGS
         and ends <= HARMLESS_TAGS
         and attributes <= HARMLESS_ATTRIBUTES
+        and ends_with_attributes <= HARMLESS_ENDS
         and min(formatting, waiting) * tags <= HARMLESS_REOPENED
         and formatting * tags <= MOST_REOPENED
     )

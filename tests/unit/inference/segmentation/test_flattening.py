@@ -174,10 +174,14 @@ def test_a_column_in_a_template_lets_raw_text_hide_nothing(before: bytes) -> Non
 
 
 @pytest.mark.parametrize("tag", [b"script", b"style", b"textarea"])
-def test_raw_text_goes_with_its_element_if_that_is_too_deep(tag: bytes) -> None:
-    raw = b"<%b>a < b<div></%b>text" % (tag, tag)
-    flat = flatten(b"<div>" * 600 + raw * 30_000)
-    assert flat == b"<div>" * MAX_DEPTH + b"text" * 30_000
+def test_raw_text_keeps_its_element_however_deep_that_is(tag: bytes) -> None:
+    raw = b"<%b>a < b<div></%b>text" % (tag, tag) * 30_000
+    assert flatten(b"<div>" * 600 + raw) == b"<div>" * MAX_DEPTH + raw
+
+
+def test_end_tags_have_no_attributes_that_would_have_a_text_copied_at_each() -> None:
+    page = b"<p>" + b"</x a=bcd>text" * 18_000
+    assert flatten(page) == b"<p>" + b"</x>text" * 18_000
 
 
 @pytest.mark.parametrize("unit", [b"<math><mn><th size=1>", b"<svg><g><desc><i/>", b"<math><mi><svg/><td>"])
