@@ -114,7 +114,9 @@ class Extractor:
         self.max_page_bytes = whole_number("max_page_bytes", max_page_bytes, MOST_BYTES)
         self.max_page_blocks = whole_number("max_page_blocks", max_page_blocks)
         self.labeler = (
-            _open_model(model, str(model_version), Path(model_repository))
+            _open_model(
+                _name("model", model), _name("model_version", str(model_version)), _path(model_repository)
+            )
             if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
             else open_local_labeler(labeler)
         )
@@ -245,6 +247,19 @@ def _text(option: str, value: str) -> str:
     if not isinstance(value, str):
         raise ConfigurationError(f"{option} is {value!r}; it is text")
     return value
+
+
+def _name(option: str, value: str) -> str:
+    """Return a text that may be part of a path."""
+    if "\0" in _text(option, value):
+        raise ConfigurationError(f"{option} is {value!r}; it has no NUL")
+    return value
+
+
+def _path(repository: Path | str) -> Path:
+    if not isinstance(repository, Path | str):
+        raise ConfigurationError(f"model_repository is {repository!r}; it is a path")
+    return Path(_name("model_repository", str(repository)))
 
 
 def _selector(selector: str) -> str:
