@@ -33,7 +33,7 @@ IN_FLIGHT = (1, 32, 256)
 _CLIENTS = 8
 """Limit of client processes, as one labeler has at most 32 pages in flight."""
 _APART = 7
-"""Pages from that with which one of the tasks of a client begins to that of the next one."""
+"""Number of pages between those with which two tasks of a client begin."""
 _WARM_SECONDS, _SECONDS = 2.0, 6.0
 
 

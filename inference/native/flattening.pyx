@@ -105,13 +105,14 @@ cdef class _Reader:
     cdef dict _names  # of tags, one object for each
     cdef set _attributes  # names
     cdef int _formatting  # elements of formatting that wait for an end tag
+    cdef int _ends_with_attributes
 
     def __cinit__(self, bytes html, bint scripting):
         self._html, self._text, self._size = html, html, len(html)
         self._raw = _RAW_WITH_SCRIPTING if scripting else _RAW
         self._open, self._roots, self._once, self._names = [], [], set(), {}
         self._attributes = set()
-        self._formatting = 0
+        self._formatting = self._ends_with_attributes = 0
 
     cdef list pieces(self):
         """Return the page in pieces, without elements too deep and attributes too many."""
@@ -132,7 +133,7 @@ cdef class _Reader:
             if is_surplus or not (self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)):
                 pieces.append(self._html[done : token.start])
                 done = position
-            elif token.is_end and token.attributes:
+            elif token.is_end and self._has_surplus(&token):
                 pieces.append(self._html[done : token.name_end])
                 pieces.append(b">")
                 done = position
@@ -163,6 +164,13 @@ cdef class _Reader:
                 done = end
             begin = _begin_of_attribute(self._text, self._size, end)
         return done
+
+    cdef bint _has_surplus(self, Token *token) except -1:
+        """Return True for an end tag whose attributes are to be left out."""
+        self._ends_with_attributes += token.attributes > 0
+        return token.attributes > _MAX_ATTRIBUTES or (
+            token.attributes > 0 and self._ends_with_attributes > HARMLESS_ENDS
+        )
 
     cdef bint _is_surplus(self, bytes tag) except -1:
         """Return True for a start tag to leave out, which ends nothing then, wherever it stands."""

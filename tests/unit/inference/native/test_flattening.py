@@ -32,7 +32,7 @@ def test_attributes_are_counted_wherever_a_tag_stands(before: bytes, tag: bytes)
         b"<style><a %b></style>" % MANY,
         b"<!-- <a %b> -->" % MANY,
         b"<!a %b>" % MANY,
-        b"</a %b>" % MANY,
+        b"</a %b>" % MANY.rpartition(b" ")[0],
         b"< a %b>" % MANY,
         b'<a b="<a %b>">' % MANY,
         b"<a %b>" % MANY.rpartition(b" ")[0],
