@@ -31,7 +31,8 @@ async def seek_back(self: ConsumerThread) -> object:
             await asyncio.sleep(0.02)
         await asyncio.sleep(1)
         _stale.append(rebalance)
-        _log.warning("tells the offsets of the rebalance before")
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.2, _log.warning, "has told the offsets of the rebalance before")
     elif stale:
         _stale.clear()
         _log.warning("tells the offsets of this rebalance")

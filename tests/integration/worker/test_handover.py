@@ -78,7 +78,7 @@ async def test_offsets_that_come_when_the_next_rebalance_has_begun(bench, endles
         bench.worker("--session-seconds", "40", *options)
         await bench.until(lambda: late.says("waits for the next rebalance"))
         bench.worker(*options)
-        await bench.until(lambda: late.says("tells the offsets of the rebalance before"), patience=60)
+        await bench.until(lambda: late.says("has told the offsets of the rebalance before"), patience=60)
         more = list(islice(endless_site, 12_000))
         await bench.produce(more)
         await bench.until(lambda: late.says("tells the offsets of this rebalance"), patience=60)

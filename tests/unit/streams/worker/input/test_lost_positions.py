@@ -15,6 +15,7 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from aiokafka.util import commit_structure_validate
+from faust.tables.recovery import RebalanceAgain
 from faust.types import TP, Message
 
 from dehusk.streams.settings import TopicSettings
@@ -349,6 +350,35 @@ async def test_nothing_is_read_from_when_partitions_are_taken_away_until_others_
     await consumer.on_partitions_revoked({FIRST})
     assert (consumer.flow_active, app.flow_control.is_active()) == (False, False)
     assert consumer.suspend_flow.is_set()
+
+
+async def test_offsets_that_come_when_the_next_rebalance_has_begun_are_not_sought(
+    consumer: Consumer, app: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def tell_late() -> Mapping[TP, int]:
+        app.rebalancing_count += 1
+        return {FIRST: 5}
+
+    monkeypatch.setattr(consumer._thread, "seek_back", tell_late)
+    app.rebalancing_count = 1
+    with pytest.raises(RebalanceAgain):
+        await consumer.perform_seek()
+    assert consumer._read_offset[FIRST] is None
+
+
+async def test_the_flow_is_resumed_by_the_rebalance_alone_that_has_sought(
+    consumer: Consumer, app: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer._thread, "seek_back", AsyncMock(return_value={FIRST: 5}))
+    app.rebalancing_count = 1
+    await consumer.perform_seek()
+    app.rebalancing_count = 2
+    consumer.stop_flow()
+    consumer.resume_flow()  # as Faust does for the first one
+    assert not consumer.flow_active
+    await consumer.perform_seek()
+    consumer.resume_flow()
+    assert consumer.flow_active
 
 
 async def test_what_was_acknowledged_is_committed_when_partitions_are_taken_away(
