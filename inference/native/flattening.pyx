@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""A page without elements that nest too deep or are opened again too often, and without too many names."""
+"""A page without elements nested too deep or opened again too often, and with few attributes and names."""
 
 import re
 
@@ -22,7 +22,7 @@ cdef enum:
     MOST_REOPENED = 1_000_000  # the same, if no end tag of formatting ends what it seems to end
     REACH = 64  # open elements among which an end tag looks for its start tag
 
-cdef Py_ssize_t _MAX_NAMES = 4096  # of tags, and of attributes; those with others are left out
+cdef Py_ssize_t _MAX_NAMES = 4096  # of tags, and of attributes, whose tables do not grow; others are left out
 cdef size_t _MAX_DEPTH = MAX_DEPTH, _MAX_ATTRIBUTES = MAX_ATTRIBUTES
 cdef int _MAX_FORMATTING = MAX_FORMATTING
 cdef frozenset _VOID = frozenset(map(str.encode, VOID))
@@ -115,7 +115,7 @@ cdef class _Reader:
         self._formatting = self._ends_with_attributes = 0
 
     cdef list pieces(self):
-        """Return the page in pieces, without elements too deep and attributes too many."""
+        """Return the page in pieces, without what makes parsing slow."""
         cdef size_t position = 0, done = 0
         cdef Token token
         cdef bytes tag
