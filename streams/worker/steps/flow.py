@@ -109,17 +109,15 @@ class Flow:
     def finish_within(self, seconds: float) -> None:
         """Set a deadline, after which the messages in flight are abandoned; the last one only sooner."""
         loop = asyncio.get_running_loop()
-        if self._deadline is not None:
-            if self._is_ending and self._deadline.when() <= loop.time() + seconds:
-                return
-            self._deadline.cancel()
-        self._deadline = loop.call_later(seconds, self.give_up)
+        ends_sooner = self._deadline is not None and self._deadline.when() <= loop.time() + seconds
+        if not (self._is_ending and ends_sooner):
+            self._drop_deadline()
+            self._deadline = loop.call_later(seconds, self.give_up)
 
     def lift_deadline(self) -> None:
         """Lift the deadline."""
-        if self._deadline is not None and not self._is_ending:
-            self._deadline.cancel()
-            self._deadline = None
+        if not self._is_ending:
+            self._drop_deadline()
 
     def end_within(self, seconds: float) -> None:
         """Set the last deadline, which no rebalance lifts or postpones, and which postpones that of none."""
@@ -131,14 +129,17 @@ class Flow:
         if len(self):
             messages = pluralize(len(self), "message")
             _log.warning("giving up %s in flight: Kafka will give them to a worker again", messages)
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._drop_deadline()
         self._delivery.give_up()
         self.intake.abandon()
         self._unacknowledged.abandon()
         if self._running is not None:
             self._running.cancel()
+
+    def _drop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def __len__(self) -> int:
         """Return the number of messages in flight, waiting ones included."""
