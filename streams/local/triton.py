@@ -22,6 +22,7 @@ from dehusk.streams.wording import how_to_install, program
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 the Python backend passes tensors here
 _REGION = "dehusk-triton-"
+_LIBRARY_PATH = "LD_LIBRARY_PATH"
 _STAND_IN = Path(__file__).parent / "backends" / "onnxruntime"
 
 
@@ -65,10 +66,12 @@ class TritonServer(Program):
 
     def environment(self) -> Mapping[str, str]:
         """Return this environment with the paths of this Python, its library and those of the wheel."""
-        libraries = (_python_libraries(), self.wheel.parents[1] / "nvidia_pytriton.libs")
+        libraries = [str(_python_libraries()), str(self.wheel.parents[1] / "nvidia_pytriton.libs")]
+        if given := os.environ.get(_LIBRARY_PATH):  # an empty part would be the current folder
+            libraries.append(given)
         return os.environ | {
             "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)]),
-            "LD_LIBRARY_PATH": os.pathsep.join([*map(str, libraries), os.environ.get("LD_LIBRARY_PATH", "")]),
+            _LIBRARY_PATH: os.pathsep.join(libraries),
         }
 
     def is_ready(self) -> bool:

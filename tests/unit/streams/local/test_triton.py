@@ -50,6 +50,18 @@ def test_backends_are_laid_out_anew(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
+@pytest.mark.parametrize(("given", "more"), [(None, []), ("", []), ("/cuda/lib", ["/cuda/lib"])])
+def test_libraries_are_looked_for_where_one_says_but_not_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None, more: list[str]
+) -> None:
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    if given is not None:
+        monkeypatch.setenv("LD_LIBRARY_PATH", given)
+    server = triton.TritonServer("triton", triton.find_triton(), tmp_path, tmp_path, 1, 2, 3)
+    _, own, *others = server.environment()["LD_LIBRARY_PATH"].split(":")
+    assert (Path(own).name, others) == ("nvidia_pytriton.libs", more)
+
+
 def test_memory_of_another_user_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dehusk-triton-4194999-8000-c").touch()
     monkeypatch.setattr(Path, "unlink", Mock(side_effect=PermissionError))
