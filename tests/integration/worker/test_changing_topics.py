@@ -11,6 +11,7 @@ from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from dehusk.streams.kafka.client import Topic, create_topics
 from tests.integration.conftest import topics_of
+from tests.integration.worker.frozen import paused
 
 
 async def keys(bench) -> set[bytes | None]:
@@ -63,14 +64,11 @@ async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, ad
     await bench.produce(records[:100])
     await bench.until_done()
     triton = stack.services["triton"]
-    await asyncio.to_thread(triton.pause)
-    try:
+    async with paused(triton):
         await bench.produce(records[100:])
         await bench.until(lambda: worker.report()["in_flight"] > 0)
         await asyncio.sleep(5)
         await remove_all_messages(bench, admin)
-    finally:
-        await asyncio.to_thread(triton.resume)
     await bench.until_done()
     removed = worker.counter("dehusk_messages_removed_total")
     assert removed > 0

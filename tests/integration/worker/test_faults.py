@@ -8,6 +8,7 @@ import pytest
 
 from dehusk.streams.local.folder import free_ports
 from tests.integration.worker.conftest import Worker
+from tests.integration.worker.frozen import paused
 
 
 async def documents(bench) -> list[dict]:
@@ -74,8 +75,7 @@ async def test_the_lag_is_what_kafka_says_while_a_worker_waits(bench, site, stac
     await bench.until(worker.has_partitions)
     await bench.until_done()
     triton = stack.services["triton"]
-    await asyncio.to_thread(triton.pause)
-    try:
+    async with paused(triton):
         await bench.produce(records[200:1600])
         await bench.until(lambda: not worker.is_ready())
         await bench.produce(records[1600:])  # while no partition is fetched, once the buffers are full
@@ -83,8 +83,6 @@ async def test_the_lag_is_what_kafka_says_while_a_worker_waits(bench, site, stac
         await bench.until(lambda: worker.counter("dehusk_lag_seconds") > 1)
         assert await bench.left() == 2800
         assert sum(worker.metric("dehusk_partition_lag", "partition").values()) == 2800
-    finally:
-        await asyncio.to_thread(triton.resume)
     await bench.until_done()
     await bench.until(lambda: worker.report()["lag"] == worker.counter("dehusk_lag_seconds") == 0)
 
@@ -166,12 +164,9 @@ async def test_without_triton_rules_may_label(bench, site, stack) -> None:
     )
     await bench.produce(records[:100])
     await bench.until_done()
-    await asyncio.to_thread(triton.pause)
-    try:
+    async with paused(triton):
         await bench.produce(records[100:200])
         await bench.until_done()
-    finally:
-        await asyncio.to_thread(triton.resume)
     await bench.until(lambda: not worker.report()["unavailable"])
     await bench.produce(records[200:])
     await bench.until_done()
@@ -186,14 +181,11 @@ async def test_a_stop_does_not_wait_for_a_dependency_that_is_stuck(bench, site, 
     worker = bench.worker("--labeler", "triton", "--grace-seconds", "8")
     await bench.until(worker.has_partitions)
     triton = stack.services["triton"]
-    await asyncio.to_thread(triton.pause)
-    try:
+    async with paused(triton):
         await bench.produce(site(100))
         await bench.until(lambda: worker.report()["in_flight"] > 0)
         assert await asyncio.to_thread(worker.stop) == 0
         assert await bench.left() == 100
-    finally:
-        await asyncio.to_thread(triton.resume)
     bench.worker("--labeler", "triton")
     await bench.until_done()
     assert len({message.key for message in await bench.documents()}) == 100
@@ -203,14 +195,11 @@ async def test_partitions_change_hands_while_triton_is_stuck(bench, site, stack)
     first = bench.worker("--labeler", "triton")
     await bench.until(first.has_partitions)
     triton = stack.services["triton"]
-    await asyncio.to_thread(triton.pause)
-    try:
+    async with paused(triton):
         await bench.produce(site(100))
         await bench.until(lambda: first.report()["in_flight"] > 0)
         second = bench.worker("--labeler", "rules")
         await bench.until(lambda: second.says("reads 2 partitions"))
-    finally:
-        await asyncio.to_thread(triton.resume)
     await bench.until_done()
     assert len({message.key for message in await bench.documents()}) == 100
 

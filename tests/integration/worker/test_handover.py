@@ -3,26 +3,17 @@
 import asyncio
 import signal
 import sys
-from contextlib import asynccontextmanager
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from dehusk.streams.kafka.client import Topic, create_topics
+from tests.integration.worker.frozen import paused
 from tests.integration.worker.test_frozen import newest, of_version, published
 
 LATE_WORKER = (sys.executable, Path(__file__).with_name("late_worker.py"))
 PAGES = 40
-
-
-@asynccontextmanager
-async def paused(service):
-    await asyncio.to_thread(service.pause)
-    try:
-        yield
-    finally:
-        await asyncio.to_thread(service.resume)
 
 
 async def check_the_newest_are_published(bench) -> None:

@@ -21,7 +21,7 @@ from dehusk.streams.sites.revisits import url_key
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.revisits.requests import Request, write_request
 from tests.integration.worker.conftest import in_letters
-from tests.integration.worker.frozen import FROZEN_SECONDS, freeze, thaw
+from tests.integration.worker.frozen import FROZEN_SECONDS, freeze, paused, thaw
 
 FIRST = 12
 """Pages of a site that are cleaned again, once so many are known."""
@@ -247,13 +247,10 @@ async def test_newer_versions_that_redis_was_not_told_of_are_covered_by_no_older
     worker = start("--redis-seconds", "0.5")
     await bench.produce(records[:-1])
     await bench.until_done()
-    await asyncio.to_thread(redis.pause)
-    try:
+    async with paused(redis):
         await bench.until(lambda: "redis" in worker.report()["unavailable"])
         await bench.produce([*newer, Record(records[2].key, None)])
         await bench.until_done()
-    finally:
-        await asyncio.to_thread(redis.resume)
     await bench.until(lambda: not worker.report()["unavailable"])
     await bench.produce(records[-1:])
     await bench.until_done()
@@ -342,16 +339,13 @@ async def test_second_cleanings_wait_for_redis(bench, start, crawl, stack) -> No
     await bench.until(dying.has_partitions)
     await bench.produce(records)
     await bench.until(lambda: not dying.is_alive())
-    await asyncio.to_thread(redis.pause)
-    try:
+    async with paused(redis):
         worker = start("--redis-seconds", "0.5")
         await bench.until_done()
         await asyncio.sleep(3)
         assert {document["revision"] for each in (await histories(bench)).values() for document in each} == {
             1
         }
-    finally:
-        await asyncio.to_thread(redis.resume)
     await bench.until(lambda: revisited(worker) == FIRST)
     seconds = [documents[-1] for documents in (await histories(bench)).values()]
     assert [(document["revision"], document["degraded"]) for document in seconds] == [(2, [])] * FIRST
