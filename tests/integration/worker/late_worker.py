@@ -10,36 +10,44 @@ import time
 from itertools import count
 
 from dehusk.streams.cli import worker
+from dehusk.streams.worker.input.consumer import Consumer
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread
 
 LATE_CALL = 2
 _log = logging.getLogger("dehusk.late_worker")
 _calls = count(1)
 _tell = ConsumerThread.seek_back
-_stale: list[int] = []
-"""Rebalances of which the offsets came too late; emptied with the next one."""
+_stop_reading = Consumer.on_partitions_revoked
+_waits, _has_stopped, _has_told = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
 
 async def seek_back(self: ConsumerThread) -> object:
-    call, rebalance, stale = next(_calls), self.app.rebalancing_count, bool(_stale)
-    if stale:
+    call, is_next = next(_calls), _has_told.is_set()
+    if is_next:
         await asyncio.sleep(1.5)
     offsets = await _tell(self)
     if call == LATE_CALL:
         _log.warning("waits for the next rebalance")
-        while self.app.rebalancing_count == rebalance:  # noqa: ASYNC110 nothing tells of it
-            await asyncio.sleep(0.02)
-        await asyncio.sleep(1)
-        _stale.append(rebalance)
-        loop = asyncio.get_running_loop()
-        loop.call_later(0.2, _log.warning, "has told the offsets of the rebalance before")
-    elif stale:
-        _stale.clear()
+        _waits.set()
+        await _has_stopped.wait()
+        asyncio.get_running_loop().call_later(0.2, _has_told.set)
+    elif is_next:
+        _has_told.clear()
         _log.warning("tells the offsets of this rebalance")
         time.sleep(0.7)  # noqa: ASYNC251 the loop is busy
     return offsets
 
 
+async def on_partitions_revoked(self: Consumer, revoked: set[object]) -> None:
+    """Let the next rebalance go on when the offsets of the one before are told, and not earlier."""
+    await _stop_reading(self, revoked)  # type: ignore[arg-type]
+    if _waits.is_set() and not _has_stopped.is_set():
+        _has_stopped.set()
+        await _has_told.wait()
+        _log.warning("has told the offsets of the rebalance before")
+
+
 if __name__ == "__main__":
     ConsumerThread.seek_back = seek_back  # type: ignore[method-assign, assignment]
+    Consumer.on_partitions_revoked = on_partitions_revoked  # type: ignore[method-assign, assignment]
     worker.command(auto_envvar_prefix="DEHUSK_WORKER")
