@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
@@ -179,7 +180,7 @@ class RolloutBatchLabeler:
             return await serving.label([page.encoded for page in pages])
         canary = self._trial(plan, plan.canary, plan.serving, serving, waited)
         others = sorted({*range(len(pages))} - {*tried})
-        by_canary, by_serving = await asyncio.gather(
+        by_canary, by_serving = await _both(
             canary.label([pages[place].encoded for place in tried]),
             _label_any(serving, [pages[place].encoded for place in others]),
         )
@@ -225,6 +226,15 @@ class RolloutBatchLabeler:
         """Count a call, unless its plan was replaced."""
         if plan is self._plans.current:
             self._observations.figures.add(version, figures)
+
+
+async def _both(*labelings: Awaitable[BatchAnswers]) -> list[BatchAnswers]:
+    """Return the answers of two labelings; an error is raised when neither goes on any more."""
+    answers = await asyncio.gather(*labelings, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return cast("list[BatchAnswers]", answers)
 
 
 async def _label_any(labeling: LabelingPolicy, pages: Sequence[EncodedPage]) -> BatchAnswers:

@@ -134,6 +134,21 @@ async def test_pages_that_lack_what_a_canary_reads_are_not_its_fault(models, pag
     assert steps.figures.of("8").labeled == EXPECTED.count("8")
 
 
+async def test_neither_version_labels_on_once_a_batch_has_failed(models, pages, monkeypatch) -> None:
+    ended = asyncio.Event()
+
+    async def late(pages):
+        await asyncio.sleep(0.05)
+        ended.set()
+        return [models["7"]._answer(page) for page in pages]
+
+    models["8"].once = ["lacks"]
+    monkeypatch.setattr(models["7"], "label", late)
+    with pytest.raises(NotEncodedError):
+        await Steps(plan(models, CANARY)).label(pages)
+    assert ended.is_set()
+
+
 async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(
     models, pages, finish_comparing
 ) -> None:
