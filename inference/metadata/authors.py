@@ -19,6 +19,8 @@ _BEFORE_NAME = re.compile(
 """Words before a name; before a single one, `Von`, `Par` and `Por` are a part of it."""
 _ADDRESS = re.compile(r"^(?:https?:)?//|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
+_UNSET = frozenset({"undefined", "null", "none", "n/a", "[object object]", "unknown"})
+"""What scripts and templates print where nobody is named."""
 _WORDS = re.compile(r"[^\W\d_]+")
 
 _WORD = r"[^\W\d_a-z][\w’'.-]*"
@@ -98,7 +100,9 @@ def declared_name(text: str) -> str | None:
     if works := _WORKS_BY.match(name):
         name = works["name"]
     author = short_text(_BEFORE_NAME.sub("", name))
-    if author is None or _ADDRESS.search(author) or not _LETTER.search(author):
+    if author is None or author.lower() in _UNSET:
+        return None
+    if _ADDRESS.search(author) or not _LETTER.search(author):
         return None
     return author
 
