@@ -13,7 +13,7 @@
 --          structures the key, the blocks, the sum of their probabilities
 -- Answer   a string per page: 1 if the page was counted before, 2 if it was not, but one with a key of its content;
 --          the pages counted, the count of each text, and of each structure all that is kept; zeros for what is
---          not known
+--          not known; and one more, empty, if what was kept of the site was damaged: it is counted anew
 --
 -- A key is five bytes. The first byte of the key of a text or structure is below 32: entries are kept in groups
 -- of the same first byte, in which they have the other four. A field has the number of entries in each group, two
@@ -23,7 +23,7 @@ local PAGE, REST = 5, 4
 local TEXT, STRUCTURE = REST + 2, REST + 2 + 4 + 6
 local NO_TEXT, NO_STRUCTURE = ('\0'):rep(TEXT - REST), ('\0'):rep(STRUCTURE - REST)
 local ONE_PAGE = struct.pack('>I2', 1)
-local STATE = '>I4I4I4I4I4I4'
+local STATE, STATE_BYTES = '>I4I4I4I4I4I4', 24
 local GROUPS = 32
 local SIZES = '>' .. ('I2'):rep(GROUPS)
 local NEW, COUNTED, COPY = 0, 1, 2
@@ -34,7 +34,30 @@ local most_pages, most_texts, most_structures = tonumber(ARGV[1]), tonumber(ARGV
 local lifetime, half_life = ARGV[4], tonumber(ARGV[5])
 local now = tonumber(redis.call('TIME')[1])
 
-local stored = redis.call('HMGET', site, 'state', 'texts', 'structures')
+-- Whether a field has as many entries as it says; one that is not there has none.
+local function is_whole(packed, width)
+  if not packed then
+    return true
+  end
+  local size = 2 * GROUPS
+  if #packed >= size then
+    for index, entries in ipairs({struct.unpack(SIZES, packed)}) do
+      size = size + (index <= GROUPS and entries * width or 0)
+    end
+  end
+  return size == #packed
+end
+
+local stored = redis.pcall('HMGET', site, 'state', 'texts', 'structures')
+if stored.err and not stored.err:find('WRONGTYPE', 1, true) then
+  return stored
+end
+local is_no_hash = stored.err ~= nil
+local is_damaged = is_no_hash or stored[1] and #stored[1] ~= STATE_BYTES
+    or not is_whole(stored[2], TEXT) or not is_whole(stored[3], STRUCTURE)
+if is_damaged then
+  stored = {}
+end
 local pages, texts_floor, structures_floor, begun, _ = 0, 0, 0, now
 if stored[1] then
   pages, texts_floor, structures_floor, _, _, begun = struct.unpack(STATE, stored[1])
@@ -114,7 +137,7 @@ local function median(entries)
       entries_with[count] = (entries_with[count] or 0) + 1
     end
   end
-  local count, found = 0, 0
+  local count, found = 0, entries_with[0] or 0
   while 2 * found < entries.size do
     count = count + 1
     found = found + (entries_with[count] or 0)
@@ -142,6 +165,14 @@ end
 
 local page_fields, obsolete_fields = {}, {}
 local pages_are_forgotten = false
+
+local function forget_pages()
+  pages_are_forgotten = true
+  for index = 0, PAGE_FIELDS - 1 do
+    obsolete_fields[index + 1] = 'pages' .. index
+  end
+  obsolete_fields[PAGE_FIELDS + 1] = 'pages'
+end
 
 -- The field that has the key of a page or content if it is counted; its value is in `page_fields` from here on.
 local function page_field(key)
@@ -179,11 +210,8 @@ local function halve()
     return count > 1 and struct.pack('>I2I4I6', half(count), half(blocks), half(likelihood))
   end)
   pages, texts_floor, structures_floor = half(pages), half(texts_floor + 1), half(structures_floor + 1)
-  pages_are_forgotten, begun, changed = true, now, true
-  for index = 0, PAGE_FIELDS - 1 do
-    obsolete_fields[index + 1] = 'pages' .. index
-  end
-  obsolete_fields[PAGE_FIELDS + 1] = 'pages'
+  begun, changed = now, true
+  forget_pages()
 end
 
 -- The status of a page: counted, by its key, which comes first, or a copy, by one of its content.
@@ -253,7 +281,9 @@ local function observe(page_keys, text_keys, structure_records)
   return table.concat(answer)
 end
 
-if pages > 0 and now - begun >= half_life then
+if is_damaged then
+  forget_pages()
+elseif pages > 0 and now - begun >= half_life then
   halve()
 end
 local answers = {}
@@ -269,6 +299,9 @@ if changed then
   for field, keys in pairs(page_fields) do
     fields[#fields + 1], fields[#fields + 2] = field, keys
   end
+  if is_no_hash then
+    redis.call('EXPIRE', site, 0)
+  end
   redis.call('HSET', site, unpack(fields))  -- the first write: refused for want of memory, it leaves all as it was
   for _, field in ipairs(obsolete_fields) do
     if not page_fields[field] then
@@ -276,5 +309,8 @@ if changed then
     end
   end
   redis.call('EXPIRE', site, lifetime)
+end
+if is_damaged then
+  answers[#answers + 1] = ''
 end
 return answers

@@ -29,7 +29,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.sites import SiteObservation, SiteStatistics
@@ -47,6 +46,7 @@ from dehusk.streams.sites.tally import (
     unpack_counts,
     without,
 )
+from dehusk.streams.wording import printable
 
 PLAIN_SITE = re.compile(r"[A-Za-z0-9._:/~%@-]{1,253}")
 """Names of sites that stand in keys as they are; other names are hashed."""
@@ -105,8 +105,12 @@ class RedisSiteStatistics:
             )
             for site, indices in indices_by_site.items()
         ]
+        replies: dict[int, bytes] = {}
         answers = await self.run(_SCRIPT, calls)
-        replies = dict(zip(chain(*indices_by_site.values()), chain(*answers), strict=True))
+        for (site, indices), answer in zip(indices_by_site.items(), answers, strict=True):
+            replies.update(zip(indices, answer, strict=False))
+            if len(answer) > len(indices):
+                _log.warning("what Redis kept of the site %s is damaged: it is counted anew", printable(site))
         return [without(each, unpack_counts(replies[index], each)) for index, each in enumerate(tallies)]
 
     async def check(self) -> None:

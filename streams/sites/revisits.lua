@@ -35,9 +35,12 @@ local function is_done(stored)
   return stored:sub(-1) == DONE
 end
 
+local POSITION = '^(%d+)/(%d+)/([^/]+)'
+
+-- What is no position is older than any.
 local function is_newer(position, stored)
-  local partition, offset, topic = position:match('^(%d+)/(%d+)/([^/]*)')
-  local stored_partition, stored_offset, stored_topic = stored:match('^(%d+)/(%d+)/([^/]*)')
+  local partition, offset, topic = position:match(POSITION)
+  local stored_partition, stored_offset, stored_topic = stored:match(POSITION)
   if partition ~= stored_partition or topic ~= stored_topic then
     return true
   end
@@ -82,7 +85,7 @@ function commands.take()
   schedule()
   local taken, stored = {}, redis.call('HGETALL', site)
   for at = 1, #stored, 2 do
-    if stored[at] ~= SCHEDULED and not is_done(stored[at + 1]) then
+    if stored[at] ~= SCHEDULED and stored[at + 1]:match(POSITION .. '$') then
       taken[#taken + 1], taken[#taken + 2] = stored[at], stored[at + 1]
     end
   end
@@ -115,4 +118,11 @@ function commands.settle()
   end
 end
 
+local kept = redis.pcall('HGET', site, SCHEDULED)
+if type(kept) == 'table' then
+  if not kept.err:find('WRONGTYPE', 1, true) then
+    return kept
+  end
+  redis.call('EXPIRE', site, 0)  -- no hash: nothing is kept of the site
+end
 return commands[command]()

@@ -116,8 +116,8 @@ def unpack_site(fields: Fields) -> StoredSite:
     """
     sizes = unpack_sizes(fields.get(b"state"))
     texts, structures = (
-        _split_groups(fields, b"texts", TEXT_BYTES),
-        _split_groups(fields, b"structures", STRUCTURE_BYTES),
+        _split_groups(fields, b"texts", TEXT_BYTES, sizes.pages),
+        _split_groups(fields, b"structures", STRUCTURE_BYTES, sizes.pages),
     )
     _check_pages(fields, sizes.pages)
     samples = sorted(_samples(fields, texts), key=lambda each: (each.dropped + each.saved, each.pages))
@@ -130,11 +130,11 @@ def unpack_site(fields: Fields) -> StoredSite:
     )
 
 
-def _split_groups(fields: Fields, field: bytes, width: int) -> dict[int, bytes]:
+def _split_groups(fields: Fields, field: bytes, width: int, pages: int) -> dict[int, bytes]:
     """Return the entries of a field by the first byte of their keys.
 
     Raises:
-        CorruptError: the sizes of the groups do not fit the entries.
+        CorruptError: the groups do not fit the entries, or one is on none of the pages, or on more.
     """
     packed = fields.get(field, _NO_ENTRIES)
     if len(packed) < len(_NO_ENTRIES):
@@ -143,6 +143,10 @@ def _split_groups(fields: Fields, field: bytes, width: int) -> dict[int, bytes]:
     ends = list(accumulate(sizes, initial=len(_NO_ENTRIES)))
     if ends[-1] != len(packed):
         raise CorruptError(f"its {field.decode()} are damaged")
+    entries = np.frombuffer(packed, np.uint8, offset=len(_NO_ENTRIES)).reshape(-1, width)
+    counts = entries[:, KEY_BYTES - 1 : TEXT_BYTES].copy().view(">u2")
+    if counts.size and not 0 < counts.min() <= counts.max() <= pages:
+        raise CorruptError(f"it counts {pluralize(pages, 'page')}, and {field.decode()} on none or on more")
     return {first: packed[ends[first] : ends[first] + size] for first, size in enumerate(sizes) if size}
 
 

@@ -230,3 +230,14 @@ async def test_nothing_asks_nobody() -> None:
     assert await pages.take([]) == []
     await pages.settle([])
     assert await pages.catch_up([]) == []
+
+
+async def test_what_no_worker_has_written_is_no_first_page(redis, pages, first, fresh, stack) -> None:
+    await pages.remember(first)
+    other, odd = visit(fresh + ".other", "0", 0), visit(fresh + ".odd", "0", 0)
+    async with Redis.from_url(stack.addresses.redis) as client:
+        await client.set(pages._key(other.site), "x")
+        await client.hset(pages._key(odd.site), url_key(odd.url), "12")
+    assert len(await pages.take([fresh, other.site, odd.site])) == MOST
+    await pages.update([replace(odd, is_counted=True)])
+    assert await pages.take([odd.site]) == [page(odd)]

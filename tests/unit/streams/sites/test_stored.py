@@ -74,7 +74,7 @@ def test_a_site_is_read() -> None:
 
 def test_the_groups_of_all_first_bytes_are_read() -> None:
     groups = {first: entry(bytes([first, 0, 0, 0, 9]), 1 + first) for first in range(32)}
-    site = unpack_site({**FIELDS, b"texts": grouped(groups, TEXT_BYTES)})
+    site = unpack_site({**FIELDS, b"state": state(32, 0, 1, 32, 1, 0), b"texts": grouped(groups, TEXT_BYTES)})
     assert (site.texts, {sample.text: sample.pages for sample in site.samples}["Über"]) == (32, 4)
 
 
@@ -94,7 +94,10 @@ def test_a_site_without_names_and_samples_is_read() -> None:
         {b"texts": FIELDS[b"texts"][:63]},
         {b"texts": FIELDS[b"texts"] + b"12345"},
         {b"texts": grouped({1: entry(KEY, 2, 1)}, 1)},
+        {b"texts": grouped({3: entry(KEY, 0)}, TEXT_BYTES)},
+        {b"texts": grouped({3: entry(KEY, 3)}, TEXT_BYTES)},
         {b"structures": FIELDS[b"structures"][:-1]},
+        {b"structures": grouped({0: entry(KEY, 3, 10)}, STRUCTURE_BYTES)},
         {b"pages": KEY[1:]},
         {b"pages1": 7 * OTHER},
         {b"samples": packed(3)},
