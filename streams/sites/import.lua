@@ -11,6 +11,10 @@ local state = pages and redis.call('HGET', site, 'state')
 if state and #state >= 4 and struct.unpack('>I4', state) > pages then
   return 0
 end
+local refused = redis.pcall('HSET', site, fields[1], fields[2])  -- for want of memory, as DEL never is
+if type(refused) == 'table' and not refused.err:find('WRONGTYPE', 1, true) then
+  return refused
+end
 redis.call('DEL', site)
 redis.call('HSET', site, unpack(fields))
 if lifetime ~= '' then

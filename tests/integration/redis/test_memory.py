@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.settings import MIB
+from dehusk.streams.settings import MIB, RedisSettings
+from dehusk.streams.sites.catalogue import import_lines, open_catalogue
 from dehusk.streams.sites.redis_store import SiteBounds
+from dehusk.streams.sites.stored import write_header
 
 SITES = [f"site-{number}.test" for number in range(400)]
 
@@ -79,6 +81,28 @@ async def test_counts_that_cannot_be_halved_are_left_as_they_are(start, opened, 
         assert contents(server) == before
         (answer,) = await store.observe(pages_of(page, "a.test", 1_101, 1_100))
         assert (answer.pages, answer.texts[0]) == (550, 550)
+
+
+async def test_an_import_into_a_full_memory_is_refused_and_leaves_what_is_there(start, opened, page):
+    full, other = start("--maxmemory-policy", "noeviction"), start()
+    for server, pages in ((full, 3), (other, 5)):
+        async with opened(server) as store:
+            await store.observe(pages_of(page, "a.test", pages))
+    before = contents(full)
+    async with open_catalogue(RedisSettings(other.url)) as catalogue:
+        lines = [write_header(None), *[line async for line in catalogue.export()]]
+    with full.client() as client:
+        client.config_set("maxmemory", 1)
+    for replace in (False, True):
+        async with open_catalogue(RedisSettings(full.url)) as catalogue:
+            with pytest.raises(UnavailableError, match="OOM"):
+                await import_lines(_each(lines), catalogue, print, replace=replace)
+        assert contents(full) == before
+
+
+async def _each(lines):
+    for line in lines:
+        yield line
 
 
 def contents(server):
