@@ -51,6 +51,8 @@ _MIN_ALIKE, _MIN_ALIKE_OF_SEVERAL = 0.15, 0.4
 _WEAK = re.compile(r"\s*:\s+|\s+:|\s+-|-\s+|,\s+")
 """Separators before or after the site's name alone."""
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
+_OF_SITE = re.compile(r"/(?:a|header)(?:/|\Z)")
+"""Path of a heading that may name the site on all of its pages."""
 _WORDS = re.compile(r"\w+")
 _HOST = re.compile(r"[a-z]+://(?:[^/?#@]{0,100}@)?([^/?#:]{1,253})", re.IGNORECASE)
 _HEADLINE = re.compile(r'"headline"\s*:\s*("(?:[^"\\]|\\.){0,2000}+")')
@@ -171,6 +173,7 @@ class _Heading:
     text: str
     name: str
     """Normalised text."""
+    level: int
     block: int
     """Its first block."""
 
@@ -186,7 +189,7 @@ class _Search:
         self._labels = _labels(url)
         self._title = split_title(clean_title(page.title))
         self._shared = self._shared_parts()
-        self._main = list(self._headings_of((1,)))
+        self._main = [each for each in self._headings_of((1,)) if not self._is_site(each.name)]
 
     def result(self) -> str | None:
         """Return the headline, or None."""
@@ -234,7 +237,7 @@ class _Search:
     def _headings_of(
         self, levels: Sequence[int], lengths: tuple[int, int] = (0, MAX_LENGTH)
     ) -> Iterator[_Heading]:
-        """Yield the headings of some levels, and between two lengths, that are not the name of the site."""
+        """Yield the headings of some levels, and between two lengths."""
         shortest, longest = lengths
         for level, first, end in self._sources.headings:
             if level in levels:
@@ -243,18 +246,22 @@ class _Search:
                     continue
                 text = folded(text[:MAX_READ])
                 name = normal((clean_title(text) if "&" in text else text)[: MAX_LENGTH + 1])
-                if name and len(text) <= MAX_LENGTH and not self._is_site(name):
-                    yield _Heading(text, name, first)
+                if name and len(text) <= MAX_LENGTH:
+                    yield _Heading(text, name, level, first)
 
     def _is_shared(self, heading: _Heading) -> bool:
-        """Return True if most other pages have a heading's text, and the page does not have it elsewhere.
+        """Return True if most other pages have a heading's text, and the page has it in headings alone.
 
         Menus name many pages of a site. Texts that differ in digits alone are counted as one.
         """
         if self._frequencies is None or self._others < _MIN_PAGES or any(map(str.isdigit, heading.name)):
             return False
-        is_frequent = 2 * (int(self._frequencies.counts[heading.block]) - 1) > self._others
-        return is_frequent and self._page.texts.count(self._page.texts[heading.block]) == 1
+        if 2 * (int(self._frequencies.counts[heading.block]) - 1) <= self._others:
+            return False
+        alike = self._page.texts[heading.block]
+        return all(
+            is_heading(self._page.paths[at]) for at, text in enumerate(self._page.texts) if text == alike
+        )
 
     def _is_site(self, name: str) -> bool:
         """Return True if a normalised text is the name of the site."""
@@ -337,10 +344,19 @@ class _Search:
         return next(iter(texts.values())) if len(texts) == 1 else ""
 
     def _first(self) -> str:
-        """Return the first heading, where other pages of the site are known not to have it."""
+        """Return the first heading, where other pages of the site are known not to have it.
+
+        One of level 1 that readers see, and that is no link, is the page's own even if others have it.
+        """
         if self._others < _MIN_PAGES:
             return ""
-        return next((each.text for each in self._headings_of((1, 2, 3)) if not self._is_shared(each)), "")
+        return next((each.text for each in self._headings_of((1, 2, 3)) if self._may_be_first(each)), "")
+
+    def _may_be_first(self, heading: _Heading) -> bool:
+        if heading.level > 1:
+            return not self._is_site(heading.name) and not self._is_shared(heading)
+        is_own = not self._page.hidden[heading.block] and not _OF_SITE.search(self._page.paths[heading.block])
+        return is_own or not self._is_shared(heading)
 
 
 def _is_within(name: str, own: _Own) -> bool:

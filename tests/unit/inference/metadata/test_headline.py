@@ -144,6 +144,31 @@ def test_a_page_whose_title_says_nothing_has_the_first_heading_that_others_do_no
     assert find_headline(page, URL) == "All of it"
 
 
+def test_the_name_of_the_site_is_the_headline_of_its_front_page() -> None:
+    front = page_of(
+        "Foxes — Foxes", "<a href=/>Foxes</a><main><h1>Foxes</h1><p>All of them.</p><h2>Red ones</h2>"
+    )
+    seen, parts = np.array([9, 9, 1, 1], np.uint32), np.array([9], np.uint32)
+    assert find_headline(segmented(front), URL, BlockFrequencies(9, seen, parts)) == "Foxes"
+
+
+@pytest.mark.parametrize(
+    ("heading", "headline"),
+    [
+        ("<h1>Index</h1>", "Index"),
+        ("<h1><a href=/>Index</a></h1>", "Letters"),
+        ("<h1 hidden>Index</h1>", "Letters"),
+    ],
+)
+def test_a_heading_that_other_pages_have_is_the_headline_before_lesser_ones(
+    heading: str, headline: str
+) -> None:
+    body = f"<h3>Navigation</h3>{heading}<h2>Letters</h2><h3>Navigation</h3>"
+    seen, parts = np.array([9, 9, 1, 9], np.uint32), np.array([9, 9], np.uint32)
+    page = segmented(page_of("Index — Manual", body))
+    assert find_headline(page, URL, BlockFrequencies(9, seen, parts)) == headline
+
+
 def test_a_heading_that_most_other_pages_have_is_none_unless_it_is_in_the_menu() -> None:
     parts, seen = np.array([1], np.uint32), np.array([9, 9, 1], np.uint32)
     alone = segmented(page_of("On foxes", "<h1>Our offers</h1><h2>Red foxes</h2>"))
