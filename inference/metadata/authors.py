@@ -20,7 +20,7 @@ _BEFORE_NAME = re.compile(
 _ADDRESS = re.compile(r"^(?:https?:)?//|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _UNSET = frozenset({"undefined", "null", "none", "n/a", "[object object]", "unknown"})
-"""What scripts and templates print where nobody is named."""
+"""Words that scripts and templates print where nobody is named."""
 _WORDS = re.compile(r"[^\W\d_]+")
 
 _WORD = r"[^\W\d_a-z][\w’'.-]*"

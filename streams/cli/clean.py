@@ -26,6 +26,7 @@ from dehusk.streams.cli.shared.output_options import TEXTS, output_options, requ
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     document_options,
+    line_fields_option,
     page_limit_options,
     require_place,
     site_key_option,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dehusk.streams.dataset.folder import FolderSettings
+    from dehusk.streams.files.page_lines import LineFields
     from dehusk.streams.stores.stored import InputPath
 
 
@@ -86,6 +88,7 @@ Examples:
 )
 @site_key_option
 @base_url_option
+@line_fields_option
 @warc_directory_option("Folder of the WARC files that an index among the PATHs points to, also in a store.")
 @redis_client_options(seconds_help="Time limit of Redis for a batch of pages, after which the command ends.")
 @number_option(
@@ -120,6 +123,7 @@ def command(
     site_statistics: str | None,
     two_pass: bool,
     base_url: str,
+    line_fields: LineFields,
     warc_directory: InputPath | None,
     output: FolderSettings | None,
     settings: WorkerSettings,
@@ -167,7 +171,15 @@ def command(
     open_one = partial(open_labeler, settings)
     with exit_at_once_on_errors():
         run = OfflineRun(
-            paths, settings, open_one, site_statistics, two_pass, base_url, warc_directory, output
+            paths,
+            settings,
+            open_one,
+            site_statistics,
+            two_pass,
+            base_url,
+            warc_directory,
+            line_fields,
+            output,
         )
         try:
             pages = asyncio.run(run.clean())
@@ -176,6 +188,10 @@ def command(
             raise
     if not run.written:
         click.echo(f"dehusk: no {'further ' if output and output.resume else ''}page was found", err=True)
+    if run.failed:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in run.failed.most_common())
+        pages_of = f"{run.failed.total():,} of {pluralize(run.written, 'page')}"
+        click.echo(f"dehusk: {pages_of} without a document, `error` says why: {reasons}", err=True)
     if pages.without_host and site_statistics != NO_STATISTICS:
         _warn_of_pages_without_host(pages.without_host)
     for damage in pages.damaged:

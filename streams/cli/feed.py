@@ -17,6 +17,7 @@ from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_op
 from dehusk.streams.cli.shared.options import NumberRange, PathOrUrl
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
+    line_fields_option,
     max_page_option,
     require_folders,
     warc_directory_option,
@@ -32,6 +33,7 @@ from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
     from dehusk.streams.files.feeding import FeedCounts, OnProgress
+    from dehusk.streams.files.page_lines import LineFields
 
 _NAMED = 20
 """Pages that are named for each reason why they are not sent; all are counted."""
@@ -67,6 +69,7 @@ Examples:
     help="At most so many pages a second.",
 )
 @base_url_option
+@line_fields_option
 @warc_directory_option(
     "Folder of the WARC files that an index among the PATHs points to, or, with --as warc-pointer, of "
     "those that are written for the messages to point to."
@@ -81,6 +84,7 @@ def command(
     crawler: str,
     rate: float | None,
     base_url: str,
+    line_fields: LineFields,
     warc_directory: InputPath | None,
     compression: Compression,
     max_page_mib: int,
@@ -115,6 +119,7 @@ def command(
         needs_url=True,
         position=position,
         warc_directory=warc_directory,
+        fields=line_fields,
     )
     console, counts = plain_console(stderr=True), FeedCounts()
     with exit_at_once_on_errors():

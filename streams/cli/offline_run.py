@@ -1,9 +1,10 @@
 """A run of `dehusk clean` over files or standard input."""
 
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import click
@@ -11,10 +12,12 @@ import click
 from dehusk.inference.labelers.labeler import Labeler, LocalLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.options import NO_RENDERING, DocumentOptions
+from dehusk.schemas.outcomes import Damaged
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.cli.shared.output_options import LINES, TEXTS, report_resumption
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console, warn
 from dehusk.streams.dataset.folder import FolderSettings, open_folder
+from dehusk.streams.files.page_lines import DEFAULT_FIELDS, LineFields
 from dehusk.streams.labelers import PROBE, comments_advice
 from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles, described
 from dehusk.streams.offline.lines import (
@@ -30,7 +33,7 @@ from dehusk.streams.offline.run import Result, clean_pages, is_page, line_of, ob
 from dehusk.streams.offline.statistics import is_shared, open_statistics, sampling
 from dehusk.streams.preparation.batch import Note
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
-from dehusk.streams.preparation.steps import Writing
+from dehusk.streams.preparation.steps import Writing, WrittenDocument
 from dehusk.streams.sites.store import SiteStatisticsStore
 from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.topics.formats import Format
@@ -52,10 +55,13 @@ class OfflineRun:
     """Beginning of the URLs of HTML files; empty for `file:`."""
     warc_directory: InputPath | None = None
     """Folder of the WARC files that an index points to."""
+    fields: LineFields = DEFAULT_FIELDS
     output: FolderSettings | None = None
     """Folder of the files; None for standard output."""
     written: int = 0
     """Pages that were written."""
+    failed: Counter[str] = field(default_factory=Counter)
+    """Those of them that have no document, by the reason; without what is damaged."""
     damaged_before: int = 0
     """Damaged files of the input in the runs that this one goes on with."""
 
@@ -110,6 +116,7 @@ class OfflineRun:
             return
         others = {"command": "clean", "two_pass": str(self.two_pass), "base_url": self.base_url}
         others |= {"warc_directory": str(self.warc_directory)} if self.warc_directory else {}
+        others |= {"fields": str(self.fields)} if self.fields != DEFAULT_FIELDS else {}
         others["site_statistics"] = "redis" if is_shared(self.statistics) else self.statistics
         options = described(self.settings, self.paths, others)
         with open_folder(self.output, PLACE_COLUMNS, options) as folder:
@@ -178,6 +185,8 @@ class OfflineRun:
                 async for page, result in results:
                     if write(page, result):
                         self.written += 1
+                        if not isinstance(result, WrittenDocument | Damaged):
+                            self.failed[result.reason] += 1
                         report(self.written)
         return pages
 
@@ -197,7 +206,9 @@ class OfflineRun:
     @contextmanager
     def _reading(self, doing: str) -> Iterator[tuple[Reading, Callable[[int], None]]]:
         """Yield the input from its beginning, and the function that shows how many of its pages are done."""
-        pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url, self.warc_directory)
+        pages = Reading(
+            self.paths, self.settings.page.max_bytes, self.base_url, self.warc_directory, self.fields
+        )
         shown = sys.stderr.isatty() and (self.output is not None or not sys.stdout.isatty())
         console = plain_console(stderr=True)
         with page_progress(doing, console, self.paths, pages.position, shown=shown) as advance:

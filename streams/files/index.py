@@ -23,6 +23,16 @@ _BUFFER_BYTES = 1 << 20
 """Bytes of a column that are read at once."""
 _PASSED = Skipped(SkipReason.NOT_A_PAGE, "it was read before")
 
+_CDX = {
+    "filename": "warc_filename",
+    "offset": "warc_record_offset",
+    "length": "warc_record_length",
+    "status": "fetch_status",
+    "mime": "content_mime_type",
+}
+"""Columns of an index by the names of a CDX server's fields."""
+_CDX_MARKS = {"urlkey", "filename", "offset"}
+
 Row = Fields | Skipped | Broken
 """Row of an index, or the reason why it is none."""
 
@@ -30,7 +40,7 @@ Row = Fields | Skipped | Broken
 def begins_index(line: bytes) -> bool:
     """Return True if a line is a row of an index, without a page."""
     try:
-        return is_pointer(fields := parse_line(line)) and "html" not in fields
+        return is_pointer(fields := _columns(parse_line(line))) and "html" not in fields
     except PageError:
         return False
 
@@ -38,9 +48,16 @@ def begins_index(line: bytes) -> bool:
 def read_row(line: bytes, _max_bytes: int) -> Row:
     """Return the row of a line."""
     try:
-        return parse_line(line)
+        return _columns(parse_line(line))
     except PageError as error:
         return Broken(error.reason, str(error))
+
+
+def _columns(fields: Fields) -> Fields:
+    """Return the fields of a line by the names of columns; a CDX server has others."""
+    if not fields.keys() >= _CDX_MARKS:
+        return fields
+    return {_CDX.get(name, name): value for name, value in fields.items()}
 
 
 def parquet_rows(stream: BinaryIO) -> Iterator[Row]:

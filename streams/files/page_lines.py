@@ -2,48 +2,64 @@
 
 import codecs
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.sources.encoding import encode_text
-from dehusk.streams.sources.fields import Fields, expect_text, parse_object
+from dehusk.streams.sources.fields import ABSENT, Fields, expect_text, parse_object, quote_names, value_at
 from dehusk.streams.sources.page import Outcome, offline_page, page_url
 
-_NO_URL = Broken(
-    BrokenReason.MISSING_URL, "it has no 'url', which tells a worker the document's key and site"
-)
+
+@dataclass(frozen=True, slots=True)
+class LineFields:
+    """Paths of the fields of a line that holds a page, as `value_at` takes them."""
+
+    id: str = "id"
+    url: str = "url"
+    html: str = "html"
 
 
-def read_page_line(line: bytes, max_bytes: int) -> Outcome:
+DEFAULT_FIELDS = LineFields()
+
+
+def read_page_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
     """Return the page of a line `{"id", "url", "html"}`, whose URL may be anything, also empty."""
     try:
-        return _page(parse_line(line), line, max_bytes)
+        return _page(parse_line(line), line, max_bytes, names)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
+def read_keyed_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
     """Return the page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
     try:
         fields = parse_line(line)
-        outcome = _page(fields, line, max_bytes)
+        outcome = _page(fields, line, max_bytes, names)
     except PageError as error:
         return Broken(error.reason, str(error))
     if isinstance(outcome, Broken):
         return outcome
     try:
-        expect_text(fields.get("url"), "url")
+        expect_text(_value(fields, names.url), names.url)
     except PageError as error:
         return Broken(error.reason, str(error), outcome.url, outcome.id)
     if not isinstance(outcome, RawPage):
         return outcome
-    address = page_url(outcome.url) if outcome.url else _NO_URL
+    address = page_url(outcome.url) if outcome.url else _no_url(names)
     if isinstance(address, str):
         return outcome
     reason = address.reason if isinstance(address, Broken) else BrokenReason.MISSING_URL
     return Broken(reason, address.detail, outcome.url or None, outcome.id)
+
+
+def is_page_line(line: bytes, names: LineFields) -> bool:
+    """Return True if a line is an object with a page."""
+    try:
+        return value_at(parse_line(line), names.html) is not ABSENT
+    except PageError:
+        return False
 
 
 def parse_line(line: bytes) -> Fields:
@@ -55,13 +71,15 @@ def parse_line(line: bytes) -> Fields:
     return parse_object(line.removeprefix(codecs.BOM_UTF8))
 
 
-def identity_of(fields: Fields, line: bytes) -> tuple[str | None, str | None]:
+def identity_of(
+    fields: Fields, line: bytes, names: LineFields = DEFAULT_FIELDS
+) -> tuple[str | None, str | None]:
     """Return the id and the URL that the line of a page gives.
 
     Raises:
         PageError: they nest too deep.
     """
-    return _text(fields, "id", line), _text(fields, "url", line)
+    return _text(fields, names.id, line), _text(fields, names.url, line)
 
 
 def is_page_list(line: bytes) -> bool:
@@ -72,32 +90,49 @@ def is_page_list(line: bytes) -> bool:
         return False
 
 
-def _page(fields: Fields, line: bytes, max_bytes: int) -> Outcome:
-    name, url = identity_of(fields, line)
+def _page(fields: Fields, line: bytes, max_bytes: int, names: LineFields) -> Outcome:
+    name, url = identity_of(fields, line, names)
+    html = value_at(fields, names.html)
+    if html is ABSENT:
+        detail = (
+            f"an object with the fields {quote_names(fields)}, without {names.html!r}: say where the page is,"
+            " --field html=PATH"
+        )
+        return Broken(BrokenReason.WRONG_FORMAT, detail, url, name)
     try:
-        body = expect_text(fields.get("html"), "html")
+        body = expect_text(html, names.html)
     except PageError as error:
         return Broken(error.reason, str(error), url, name)
     outcome = offline_page(url=url or "", body=body, id=name, source="json", max_bytes=max_bytes)
     return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
 
 
-def _text(fields: Fields, name: str, line: bytes) -> str | None:
+def _no_url(names: LineFields) -> Broken:
+    detail = f"it has no {names.url!r}, which tells a worker the document's key and site"
+    return Broken(BrokenReason.MISSING_URL, detail)
+
+
+def _value(fields: Fields, path: str) -> object:
+    value = value_at(fields, path)
+    return None if value is ABSENT else value
+
+
+def _text(fields: Fields, path: str, line: bytes) -> str | None:
     """Return a field as encodable text: strings as they are, other values as JSON; None if null or empty."""
-    value = fields.get(name)
+    value = _value(fields, path)
     if value in (None, ""):
         return None
     if type(value) is int:
         return str(value)
-    return encode_text(value if isinstance(value, str) else _json(name, line)).decode()
+    return encode_text(value if isinstance(value, str) else _json(path, line)).decode()
 
 
-def _json(name: str, line: bytes) -> str:
+def _json(path: str, line: bytes) -> str:
     """Return a field in compact JSON; `json` parses it anew, as it alone keeps all digits of numbers."""
     try:
         value = json.loads(line.removeprefix(codecs.BOM_UTF8))
         fields = json.loads(value) if isinstance(value, str) else value  # encoded twice
-        return json.dumps(fields[name], ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(value_at(fields, path), ensure_ascii=False, separators=(",", ":"))
     except RecursionError as error:
-        detail = f"field {name!r}: its JSON nests too deep"
+        detail = f"field {path!r}: its JSON nests too deep"
         raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error

@@ -22,11 +22,18 @@ from mimetypes import MimeTypes
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar, cast
 
-from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.streams.files.index import PARQUET, Row, begins_index, follow, parquet_rows, read_row
 from dehusk.streams.files.inflating import InUtf8, Piped, inflated, is_plain, peek, span_on_disk
-from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed_line, read_page_line
+from dehusk.streams.files.page_lines import (
+    DEFAULT_FIELDS,
+    LineFields,
+    is_page_line,
+    is_page_list,
+    read_keyed_line,
+    read_page_line,
+)
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.wacz import read_wacz
@@ -66,15 +73,17 @@ def read_pages(
     position: InputPosition | None = None,
     after: Place = BEGINNING,
     warc_directory: InputPath | None = None,
+    fields: LineFields = DEFAULT_FIELDS,
 ) -> Iterator[Outcome]:
     """Yield one outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
     `-` is standard input, which is read as a named pipe is: an archive, one page where that begins with `<`,
     else JSON lines. An HTML file has the URL of its path: below `base_url` as it lies below the path that was
-    named, else `file:///…`. The URL of a line is what it says, or empty; with `needs_url`, what is no URL of
-    a page gives one Broken. If a file is damaged, the pages before the damage come first and then one
-    Damaged. `position` is kept up to date. Items up to the place `after` are left out; files that hold no
-    others are not read. Rows of an index point to WARC files in `warc_directory`.
+    named, else `file:///…`; a page on standard input has `base_url` itself. The URL of a line is what it
+    says, or empty; with `needs_url`, what is no URL of a page gives one Broken. `fields` says where lines
+    have what. If a file is damaged, the pages before the damage come first and then one Damaged. `position`
+    is kept up to date. Items up to the place `after` are left out; files that hold no others are not read.
+    Rows of an index point to WARC files in `warc_directory`.
 
     Raises:
         ConfigurationError: a path does not exist, or a store does not give it.
@@ -83,10 +92,11 @@ def read_pages(
     for path in paths:
         require_path(path)
     position = position or InputPosition()
-    read_line = read_keyed_line if needs_url else read_page_line
-    reader = _PageReader(read_line, max_bytes, position, after, warc_directory)
+    reader = _PageReader(
+        fields, max_bytes, position, after, warc_directory, base_url=base_url, needs_url=needs_url
+    )
     for path in paths:
-        for outcome in reader.read_path(path, base_url, needs_url=needs_url):
+        for outcome in reader.read_path(path):
             position.move()
             if position.place.is_after(after):
                 yield outcome
@@ -167,25 +177,32 @@ class _PageReader(_LineReader[Outcome]):
 
     def __init__(
         self,
-        read_line: Callable[[bytes, int], Outcome],
+        fields: LineFields,
         max_bytes: int,
         position: InputPosition,
         after: Place,
         warc_directory: InputPath | None,
+        *,
+        base_url: str,
+        needs_url: bool,
     ) -> None:
         """Pass over the files before that of the place `after`, and the rows of an index up to it."""
-        super().__init__(read_line, max_bytes, position)
+        read_line = read_keyed_line if needs_url else read_page_line
+        super().__init__(partial(read_line, names=fields), max_bytes, position)
+        self._fields = fields
+        self._base_url = base_url
+        self._needs_url = needs_url
         self._after = after
         self._warc_directory = warc_directory
 
-    def read_path(self, path: InputPath, base_url: str, *, needs_url: bool) -> Iterator[Outcome]:
+    def read_path(self, path: InputPath) -> Iterator[Outcome]:
         """Yield the pages of a file, of all files below a directory, or of standard input."""
         if path == STANDARD_INPUT:
-            yield from self._read_piped(sys.stdin.buffer, "standard input", needs_url=needs_url)
+            yield from self._read_piped(sys.stdin.buffer, "standard input")
             return
         if isinstance(path, Path) and path.is_fifo():
             with path.open("rb") as raw:
-                yield from self._read_piped(raw, name_of(path), needs_url=needs_url)
+                yield from self._read_piped(raw, name_of(path))
             return
         unreadable: list[OSError] = []
         for file in files_of(path, unreadable):
@@ -199,20 +216,20 @@ class _PageReader(_LineReader[Outcome]):
                 detail = f"{name_of(file)} is what standard output is written to"
                 yield Skipped(SkipReason.NOT_A_PAGE, detail)
                 continue
-            url = url_of(file, path, base_url)
-            if needs_url and not url.startswith(("http", "file:")):
+            url = url_of(file, path, self._base_url)
+            if self._needs_url and not url.startswith(("http", "file:")):
                 url = ""
             yield from self.read_file(file, url, partial(self._read_stream, url=url))
         self._position.begin_file(name_of(path))  # of what is not there
         for error in unreadable:
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}")
 
-    def _read_piped(self, raw: BinaryIO, name: str, *, needs_url: bool) -> Iterator[Outcome]:
+    def _read_piped(self, raw: BinaryIO, name: str) -> Iterator[Outcome]:
         self._position.begin_file(name)
         piped = cast("BinaryIO", io.BufferedReader(Piped(raw)))
-        yield from self.read_whole(piped, name, partial(self.read_input, needs_url=needs_url))
+        yield from self.read_whole(piped, name, self._read_input)
 
-    def read_input(self, stream: BinaryIO, name: str, *, needs_url: bool) -> Iterator[Outcome]:
+    def _read_input(self, stream: BinaryIO, name: str) -> Iterator[Outcome]:
         """Yield the pages of a pipe: of an archive, one page that begins with `<`, or JSON lines."""
         start = peek(stream)
         if start.startswith(_ARCHIVE_BEGINS):
@@ -222,10 +239,11 @@ class _PageReader(_LineReader[Outcome]):
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} is {kind}: give its path")
         elif not start.lstrip(BLANK).startswith(_HTML_BEGINS):
             yield from self._read_any_lines(stream, name, self._first_line(stream))
-        elif needs_url:
-            raise ConfigurationError(f"{name} is HTML without a URL; give files, or JSON lines with both")
+        elif self._needs_url and not self._base_url:
+            raise ConfigurationError(f"{name} is HTML without a URL: give it with --base-url")
         else:
-            yield replace(self._read_html(stream, name, NOWHERE), url="")
+            page = self._read_html(stream, name, self._base_url or NOWHERE)
+            yield page if self._base_url else replace(page, url="")
 
     def _read_stream(self, stream: BinaryIO, name: str, url: str) -> Iterator[Outcome]:
         kind = Path(_COMPRESSED.sub("", name.lower().removesuffix(".open"))).suffix
@@ -292,10 +310,7 @@ class _PageReader(_LineReader[Outcome]):
         """Return True if a line is an object with a page, or too long to tell: no HTML begins so."""
         if len(line) > self._max_line:
             return True
-        try:
-            return "html" in parse_line(line)
-        except PageError:
-            return False
+        return is_page_line(line, self._fields)
 
     def _read_html(self, stream: BinaryIO, name: str, url: str, first: bytes = b"") -> Outcome:
         """Read the page in a stream, of which the first line may have been read."""

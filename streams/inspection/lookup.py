@@ -15,7 +15,7 @@ import orjson
 
 from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
-from dehusk.schemas.outcomes import Broken, Tombstone
+from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.files.paths import STANDARD_INPUT
 from dehusk.streams.files.readers import read_pages
@@ -205,12 +205,18 @@ def page_of_file(
 ) -> Decoded:
     """Read the first page of a file or standard input, or the one with a URL or identifier.
 
+    Records that are no pages are passed over, unless there is nothing else.
+
     Raises:
         ConfigurationError: there is no such file or page.
     """
+    first: Decoded | None = None
     for page in read_pages([path], max_bytes, warc_directory=warc_directory):
-        if name is None or _is(page, {name, known_url(name)}):
+        if _is(page, {name, known_url(name)}) if name else not isinstance(page, Skipped):
             return page
+        first = first or page
+    if name is None and first is not None:
+        return first
     what = "page" if name is None else f"page {printable(name)}"
     where = "standard input" if path == STANDARD_INPUT else printable(str(path))
     raise ConfigurationError(f"{where} holds no {what}")

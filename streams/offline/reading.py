@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from dehusk.inference.sites import host_of
 from dehusk.schemas.outcomes import Damaged
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.files.page_lines import DEFAULT_FIELDS, LineFields
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.sources.page import Outcome
@@ -22,6 +23,7 @@ class Reading:
     base_url: str = ""
     warc_directory: InputPath | None = None
     """Folder of the WARC files that an index among the paths points to."""
+    fields: LineFields = DEFAULT_FIELDS
     bytes: int = 0
     """Bytes of the pages' HTML."""
     position: InputPosition = field(default_factory=InputPosition)
@@ -41,6 +43,7 @@ class Reading:
             position=self.position,
             after=self.after,
             warc_directory=self.warc_directory,
+            fields=self.fields,
         )
         for page in pages:
             if self.places is not None:

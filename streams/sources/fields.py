@@ -12,8 +12,11 @@ import orjson
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.sources.encoding import encode_text
 
 Fields = Mapping[str, object]
+ABSENT = object()
+"""Value where a path leads nowhere."""
 _JSON_BEGINS = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\r ]*\"?[{\[]|\xff\xfe(?:[\t\n\r ]\0)*[{\[]\0|\xfe\xff(?:\0[\t\n\r ])*\0[{\[]"
 )
@@ -144,6 +147,24 @@ def json_in(value: bytes) -> object:
         return None
     parsed = _parse(value)
     return parsed if isinstance(parsed, dict | list) else None
+
+
+def value_at(content: Fields, path: str) -> object:
+    """Return what a dotted path leads to; ABSENT if it leads nowhere.
+
+    A number in a path is a place in an array. A path leads on into a string that is JSON itself.
+    """
+    value: object = content
+    for step in path.split("."):
+        if isinstance(value, str):
+            value = json_in(encode_text(value))
+        if isinstance(value, Mapping):
+            value = value.get(step, ABSENT)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return ABSENT
+    return value
 
 
 def field(content: object, name: str) -> object:

@@ -1,6 +1,6 @@
 """`json`: an object whose fields are named by paths, e.g. `url=page.address html=page.body`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -11,6 +11,7 @@ from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.fields import (
+    ABSENT,
     Fields,
     decode_base64,
     expect_text,
@@ -18,6 +19,7 @@ from dehusk.streams.sources.fields import (
     number_in,
     parse_time,
     quote_names,
+    value_at,
 )
 from dehusk.streams.sources.page import Answer, Outcome, known_url
 from dehusk.streams.sources.source import JsonFormat, Record
@@ -35,15 +37,10 @@ FieldName = Literal[
     "reference",
 ]
 FieldPaths = tuple[tuple[FieldName, str], ...]
-"""For each field the dotted path to it; a number in a path is a place in an array.
-
-A path leads on into a string that is JSON itself.
-"""
+"""For each field the path to it, as `value_at` takes it."""
 
 NAMES: tuple[FieldName, ...] = get_args(FieldName)
 DEFAULT_FIELDS: FieldPaths = tuple((name, name) for name in NAMES)
-_ABSENT = object()
-"""Value where a path leads nowhere."""
 
 
 class JsonFields(JsonFormat):
@@ -61,7 +58,7 @@ class JsonFields(JsonFormat):
         if not isinstance(content, dict):
             return False
         bodies = (self._at(content, "html"), self._at(content, "html_base64"))
-        return self._field(content, "url") is not None and any(each is not _ABSENT for each in bodies)
+        return self._field(content, "url") is not None and any(each is not ABSENT for each in bodies)
 
     def _read_object(self, fields: Fields) -> Outcome:
         self._expect_page(fields)
@@ -125,29 +122,17 @@ class JsonFields(JsonFormat):
     def _expect_page(self, content: Fields) -> None:
         """Raise PageError unless there is a page, if only null, or a status that says why there is none."""
         names: tuple[FieldName, ...] = ("html", "html_base64", "status")
-        if all(self._at(content, name) is _ABSENT for name in names):
+        if all(self._at(content, name) is ABSENT for name in names):
             paths = " or ".join(self._paths[name] for name in names if name in self._paths)
             detail = f"an object with the fields {quote_names(content)}, without {paths}: --field html=PATH"
             raise PageError(BrokenReason.WRONG_FORMAT, detail)
 
     def _field(self, content: Fields, name: FieldName) -> object:
         value = self._at(content, name)
-        return None if value is _ABSENT else value
+        return None if value is ABSENT else value
 
     def _at(self, content: Fields, name: FieldName) -> object:
-        if name not in self._paths:
-            return _ABSENT
-        value: object = content
-        for step in self._paths[name].split("."):
-            if isinstance(value, str):
-                value = json_in(encode_text(value))
-            if isinstance(value, Mapping):
-                value = value.get(step, _ABSENT)
-            elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-                value = value[int(step)]
-            else:
-                return _ABSENT
-        return value
+        return value_at(content, self._paths[name]) if name in self._paths else ABSENT
 
     def _expected_text(self, content: Fields, name: FieldName) -> str | None:
         return expect_text(self._field(content, name), self._paths.get(name, name))

@@ -79,7 +79,11 @@ class WebServer:
         Raises:
             StoreError: always.
         """
-        raise StoreError(f"{self.url}/{folder} ends as a folder, and web servers list none: name its files")
+        url = f"{self.url}/{folder}"
+        raise StoreError(
+            f"{url} ends as a folder, and web servers list none: name its files, or, for a page, "
+            f"curl -sL {url} | dehusk clean --base-url {url}"
+        )
 
     def _ask(
         self, url: str, headers: dict[str, str], read: Callable[[Answer], Piece], *, is_empty: bool = False

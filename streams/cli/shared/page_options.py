@@ -1,5 +1,9 @@
 """Options of pages and documents: the crawler's format, the limits of a page, the contents of a document."""
 
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TypeVar
+
 import click
 
 from dehusk.inference.sites import SiteKey
@@ -19,12 +23,15 @@ from dehusk.streams.cli.shared.options import (
     seconds_option,
     was_typed,
 )
+from dehusk.streams.files.page_lines import LineFields
 from dehusk.streams.settings import MIB, PageLimits
-from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
+from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES
 from dehusk.streams.sources.reference import Reference
 from dehusk.streams.sources.registry import SOURCES, SourceSettings, lacking_folder
 from dehusk.streams.stores.stored import InputPath
 
+_Name = TypeVar("_Name", bound=str)
+_LINE_NAMES = tuple(each.name for each in fields(LineFields))
 _WITH_FIELDS = {"json", "reference", "auto"}
 """The values of --source that read objects whose fields can be named."""
 
@@ -83,18 +90,41 @@ def _source_settings(
     if reference_root and source not in ("auto", Reference.name):
         raise click.UsageError("--reference-root is for --source reference or auto")
     return SourceSettings(
-        max_page_mib * MIB, _paths(field), warc_directory, reference_root, schema_registry, framed
+        max_page_mib * MIB,
+        tuple((dict(DEFAULT_FIELDS) | _paths(field, NAMES)).items()),
+        warc_directory,
+        reference_root,
+        schema_registry,
+        framed,
     )
 
 
-def _paths(fields: tuple[str, ...]) -> FieldPaths:
-    paths = dict(DEFAULT_FIELDS)
-    for field in fields:
+def _paths(given: tuple[str, ...], names: Sequence[_Name]) -> dict[_Name, str]:
+    """Return paths by the names of what they lead to.
+
+    Raises:
+        click.UsageError: one is no NAME=PATH with one of these names.
+    """
+    known = {each: each for each in names}
+    paths = {}
+    for field in given:
         name, _, path = field.partition("=")
-        if name not in NAMES or not path:
-            raise click.UsageError(f"--field {field!r} is not NAME=PATH with a name of: {', '.join(NAMES)}")
-        paths[name] = path
-    return tuple(paths.items())
+        if name not in known or not path:
+            raise click.UsageError(f"--field {field!r} is not NAME=PATH with a name of: {', '.join(names)}")
+        paths[known[name]] = path
+    return paths
+
+
+line_fields_option = click.option(
+    "--line-field",  # its name for variables and files, where `field` is that of messages
+    "--field",
+    "line_fields",
+    metavar="NAME=PATH",
+    multiple=True,
+    callback=lambda _context, _option, given: LineFields(**_paths(given, _LINE_NAMES)),
+    help="Path in JSON lines to what a page needs, e.g. --field url=link --field html=page.body. Names: "
+    f"{', '.join(_LINE_NAMES)}; each stands at the top under its own name by default.",
+)
 
 
 def warc_directory_option(help: str) -> Option:  # noqa: A002 click's
@@ -167,7 +197,8 @@ base_url_option = click.option(
     callback=lambda _context, _option, url: url or "",
     type=Url("http", "https", "file"),
     metavar="URL",
-    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path.",
+    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path. "
+    "A page on standard input has this one.",
 )
 site_key_option = enum_option(
     "--site-key",

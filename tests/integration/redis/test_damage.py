@@ -1,4 +1,4 @@
-"""What a Redis keeps under the key of a site, and no worker has written."""
+"""Damaged sites in a Redis."""
 
 import logging
 

@@ -139,7 +139,20 @@ def test_a_line_that_is_no_json_has_an_error_of_its_own_and_loses_nothing(tmp_pa
     file = tmp_path / "pages.jsonl"
     file.write_text("{\n")
     ended = clean(file)
-    assert (ended.exit_code, ended.stdout.count("malformed-message"), ended.stderr) == (0, 1, "")
+    assert (ended.exit_code, ended.stdout.count("malformed-message")) == (0, 1)
+    assert ended.stderr == "dehusk: 1 of 1 page without a document, `error` says why: 1 malformed-message\n"
+
+
+def test_lines_with_fields_of_other_names_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    file.write_text(json.dumps({"link": "https://a.test/", "page": {"body": PAGE}}))
+    ended = clean(file, "--field", "url=link", "--field", "html=page.body")
+    line = json.loads(ended.stdout)
+    assert (ended.exit_code, line["url"], line["error"], ended.stderr) == (0, "https://a.test/", None, "")
+    ended = clean(file)
+    assert "with the fields 'link, page', without 'html': say where" in ended.stdout
+    ended = clean(file, "--field", "body=page.body")
+    assert (ended.exit_code, "NAME=PATH with a name of: id, url, html" in ended.stderr) == (2, True)
 
 
 def test_a_directory_without_pages_is_said_to_have_none(tmp_path: Path) -> None:

@@ -54,6 +54,13 @@ def as_lines(rows):
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
+def as_cdx(rows):
+    """Lines as a CDX server answers them."""
+    names = ("url", "filename", "offset", "length")
+    found = [dict(zip(names, map(str, row.values()), strict=True)) for row in rows]
+    return as_lines({"urlkey": "test,x)/", "status": "200", "mime": "text/html", **row} for row in found)
+
+
 def as_parquet(rows):
     out = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows), out, row_group_size=7)
@@ -63,6 +70,7 @@ def as_parquet(rows):
 FORMS = {
     "index.jsonl": as_lines,
     "index": as_lines,
+    "cdx": as_cdx,
     "index.jsonl.gz": lambda rows: gzip.compress(as_lines(rows)),
     "index.parquet": as_parquet,
     "part-0.c000.snappy": as_parquet,

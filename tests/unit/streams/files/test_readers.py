@@ -248,7 +248,7 @@ def test_a_url_that_is_no_text_is_malformed_where_each_needs_one_as_it_is_to_a_w
     [
         ({"id": 7, "url": "http://a/ü", "html": None}, SkipReason.NO_BODY),
         ({"id": 7, "url": "http://a/ü", "html": "x" * (MAX_BYTES + 1)}, BrokenReason.PAGE_TOO_LARGE),
-        ({"id": 7, "url": "nowhere"}, SkipReason.NO_BODY),
+        ({"id": 7, "url": "nowhere"}, BrokenReason.WRONG_FORMAT),
         ({"id": 7, "html": ""}, SkipReason.NO_BODY),
     ],
 )
@@ -399,6 +399,9 @@ def test_standard_input_that_is_a_page_has_no_url_to_feed_it_by(monkeypatch):
     monkeypatch.setattr(sys, "stdin", piped(HTML.encode()))
     with pytest.raises(ConfigurationError, match="without a URL"):
         list(read_pages([STANDARD_INPUT], MAX_BYTES, needs_url=True))
+    monkeypatch.setattr(sys, "stdin", piped(HTML.encode()))
+    (page,) = read_pages([STANDARD_INPUT], MAX_BYTES, "https://a.test/b", needs_url=True)
+    assert (page.url, page.html) == ("https://a.test/b", HTML.encode())
 
 
 def test_standard_input_that_ends_too_early_is_damaged(monkeypatch):

@@ -1,5 +1,6 @@
 """Lookup of the inspected message in the topics of a worker."""
 
+import gzip
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -266,6 +267,18 @@ def test_a_page_of_a_file_is_the_first_or_the_wanted_one(
     page = page_of_file(lines, wanted, MIB)
     assert isinstance(page, RawPage)
     assert page.html == html
+
+
+def test_records_that_are_no_pages_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.warc.gz"
+    record = b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 2\r\n\r\nab\r\n\r\n"
+    file.write_bytes(gzip.compress(record))
+    assert isinstance(page_of_file(file, None, MIB), Skipped)
+    with file.open("ab") as archive:
+        write_warc(RawPage("https://example.org/a", b"<p>a"), archive)
+    page = page_of_file(file, None, MIB)
+    assert isinstance(page, RawPage)
+    assert page.html == b"<p>a"
 
 
 def test_a_page_that_is_not_there_is_named(lines: Path) -> None:

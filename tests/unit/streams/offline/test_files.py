@@ -90,7 +90,10 @@ def test_every_page_of_standard_output_is_in_a_file_in_the_same_order(
 ) -> None:
     lines = [json.loads(line) for line in clean(crawl).stdout.splitlines()]
     ended = clean("--output", tmp_path / "out", "--output-format", name, crawl)
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert (
+        "2 of 5 pages without a document, `error` says why: 1 malformed-message, 1 not-html" in ended.stderr
+    )
     found = rows(tmp_path / "out", name)
     assert [(row["url"], row["text"] or "", row["error"]) for row in found] == [
         (line["url"], line["text"], line["error"]) for line in lines
