@@ -6,12 +6,12 @@ process lives, and `RawMessages` reads single messages again from where they are
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import OffsetOutOfRangeError
+from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
@@ -35,6 +35,8 @@ REACH_FACTOR = 4
 """Times as far back that is read next if the newest offsets held too few messages."""
 Timed = tuple[Message, int]
 """A message and its time in milliseconds since 1970."""
+Fetched = dict[TopicPartition, list[ConsumerRecord]]
+"""Records of each partition."""
 
 
 def record_time(milliseconds: int) -> datetime:
@@ -80,7 +82,7 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
         settings,
         MIB,
         _FETCH_BYTES,
-        auto_offset_reset="earliest",
+        auto_offset_reset="none",
         metadata_max_age_ms=METADATA_MS,
     ) as consumer:
         with kafka_errors(settings):
@@ -114,6 +116,8 @@ class Reader:
         self._settings = settings
         self._consumer = consumer
         self._ends = ends
+        self.on_deleted: Callable[[TopicPartition, int], None] = lambda *_: None
+        """Called with a partition and its begin if Kafka has deleted records of it before they were read."""
 
     async def existing(
         self, *, newest_of_each: int | None = None, starts: Mapping[int, int] | None = None
@@ -156,15 +160,59 @@ class Reader:
         with kafka_errors(self._settings):
             self._assign({partition: ends[partition] - count for partition, count in counts.items() if count})
             wanted = {partition: ends[partition] for partition in self._consumer.assignment()}
-            async for record in _records_until(self._consumer, wanted):
+            async for record in self._records_until(wanted):
                 yield _message(record), record.timestamp
+
+    async def _records_until(self, ends: dict[TopicPartition, int]) -> AsyncIterator[ConsumerRecord]:
+        """Yield the records before the ends; the last offsets may hold none (compaction, transactions)."""
+        while ends:
+            async with asyncio.timeout(STALL_SECONDS):
+                fetched = await self._next_records(ends)
+            for partition, records in fetched.items():
+                for record in records:
+                    if record.offset < ends[partition]:
+                        yield record
+            for partition in list(ends):
+                if await self._consumer.position(partition) >= ends[partition]:
+                    del ends[partition]
+                    self._consumer.pause(partition)
+
+    async def _next_records(self, ends: Mapping[TopicPartition, int]) -> Fetched:
+        """Fetch the next records, or none once a partition's position has moved without any."""
+        before = [await self._consumer.position(partition) for partition in ends]
+        while True:
+            fetched = await self._fetch(*ends, timeout_ms=200, max_records=100)
+            if fetched or before != [await self._consumer.position(partition) for partition in ends]:
+                return fetched
+
+    async def _fetch(
+        self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
+    ) -> Fetched:
+        """Fetch the next records; none after those at a position were gone, which moves it to the begin."""
+        try:
+            fetched: Fetched = await self._consumer.getmany(
+                *partitions, timeout_ms=timeout_ms, max_records=max_records
+            )
+        except OffsetOutOfRangeError as error:
+            with suppress(KafkaError):  # the error recurs until the position is another
+                await self._seek_to_begin(error.args[0])
+            return {}
+        return fetched
+
+    async def _seek_to_begin(self, lost: Mapping[TopicPartition, int]) -> None:
+        begins = await self._consumer.beginning_offsets(list(lost))
+        for partition, position in lost.items():
+            if await self._consumer.position(partition) == position:
+                self._consumer.seek(partition, begins[partition])
+                if position < begins[partition]:  # else the topic was made again
+                    self.on_deleted(partition, begins[partition])
 
     async def follow(self) -> AsyncGenerator[Timed, None]:
         """Yield the messages from after it was opened, as they come, for ever; of new partitions, all."""
         with kafka_errors(self._settings):
             self._assign(self._ends)
             while True:
-                fetched = await self._consumer.getmany(timeout_ms=METADATA_MS)
+                fetched = await self._fetch(timeout_ms=METADATA_MS)
                 for record in chain.from_iterable(fetched.values()):
                     yield _message(record), record.timestamp
                 await self._assign_new_partitions()
@@ -209,36 +257,6 @@ def _shares(available: Mapping[TopicPartition, int], count: int) -> dict[TopicPa
         fair = -(-(count - sum(shares.values())) // (len(available) - rank))
         shares[partition] = min(available[partition], fair)
     return shares
-
-
-async def _records_until(
-    consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]
-) -> AsyncIterator[ConsumerRecord]:
-    """Yield the records before the ends; the last offsets may hold none (compaction, transactions)."""
-    while ends:
-        async with asyncio.timeout(STALL_SECONDS):
-            fetched = await _next_records(consumer, ends)
-        for partition, records in fetched.items():
-            for record in records:
-                if record.offset < ends[partition]:
-                    yield record
-        for partition in list(ends):
-            if await consumer.position(partition) >= ends[partition]:
-                del ends[partition]
-                consumer.pause(partition)
-
-
-async def _next_records(
-    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, list[ConsumerRecord]]:
-    """Fetch the next records, or none once a partition's position has moved without any."""
-    before = [await consumer.position(partition) for partition in ends]
-    while True:
-        fetched: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
-            *ends, timeout_ms=200, max_records=100
-        )
-        if fetched or before != [await consumer.position(partition) for partition in ends]:
-            return fetched
 
 
 def _message(record: ConsumerRecord) -> Message:

@@ -60,6 +60,7 @@ class TopicFiles:
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
             offsets = await self._starts(reader)
+            reader.on_deleted = lambda partition, begin: self._skip(offsets, partition.partition, begin)
             self.folder.start(lambda: _position(offsets))
             await self._take(reader.existing(starts=dict(offsets)), offsets)
             if follow:
@@ -75,15 +76,19 @@ class TopicFiles:
                     f"topic {self.topic} ends before offset {offset} of partition {partition}, up to which "
                     "it is in the folder: it was deleted and created again, so name an empty folder"
                 )
+        offsets = {partition: known.get(partition, begin) for partition, (begin, _) in held.items()}
         for partition, (begin, _) in held.items():
-            if partition in known and known[partition] < begin:
-                self.is_incomplete = True
-                _log.warning(
-                    "Kafka has deleted records before they were read: %s up to %d",
-                    Origin(self.topic, partition, known[partition]),
-                    begin,
-                )
-        return {partition: max(known.get(partition, begin), begin) for partition, (begin, _) in held.items()}
+            self._skip(offsets, partition, begin)
+        return offsets
+
+    def _skip(self, offsets: dict[int, int], partition: int, begin: int) -> None:
+        """Go on at the begin of a partition if it is behind the offset from which on it was to be read."""
+        offset = offsets.get(partition, 0)
+        if offset < begin:
+            self.is_incomplete = True
+            offsets[partition] = begin
+            deleted = Origin(self.topic, partition, offset)
+            _log.warning("Kafka has deleted records before they were read: %s up to %d", deleted, begin)
 
     async def _take(self, messages: AsyncGenerator[Timed, None], offsets: dict[int, int]) -> None:
         async with aclosing(messages), aclosing(self.folder.in_time(messages)) as in_time:

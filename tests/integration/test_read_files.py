@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -195,6 +196,27 @@ async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, 
     lost = f"dehusk: Kafka has deleted records before they were read: {Origin(topic, 0, 10)} up to 15\n"
     assert ended.stderr == f"dehusk: going on after 10 pages in {tmp_path}\n{lost}"
     assert urls(tmp_path) == expected(20) - Counter(f"http://x.test/{at}" for at in range(10, 15))
+
+
+async def test_records_that_kafka_deletes_while_others_are_read_are_told(kafka, topics, tmp_path, admin):
+    topic = f"{topics.output}-short"
+    await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
+    await write(kafka, topic, *map(document, range(10)))
+    with reading(kafka, topic, tmp_path, "--follow", "--file-seconds", "0.3") as process:
+        await until(lambda: urls(tmp_path) == expected(10))
+        process.send_signal(signal.SIGSTOP)
+        await write(kafka, topic, *map(document, range(10, 20)))  # a fetch under way may get some of them
+        await write(kafka, topic, *map(document, range(20, 30)))
+        await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=25)})
+        process.send_signal(signal.SIGCONT)
+        await until(lambda: "http://x.test/29" in urls(tmp_path))
+        process.send_signal(signal.SIGINT)
+        _, errors = await asyncio.to_thread(process.communicate, timeout=SECONDS)
+    assert process.returncode == 1
+    said = rf"dehusk: Kafka has deleted records before they were read: {topic}/0/(\d+) up to 25\n"
+    first = int(re.fullmatch(said, errors)[1])
+    assert 10 <= first <= 20
+    assert urls(tmp_path) == expected(30) - Counter(f"http://x.test/{at}" for at in range(first, 25))
 
 
 async def test_another_topic_than_before_is_refused(kafka, topics, tmp_path, admin):
