@@ -12,8 +12,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
@@ -163,18 +163,19 @@ class Turns:
     """Bounded queue of requests, which take turns in order."""
 
     def __init__(self) -> None:
-        self._lock = asyncio.Lock()
+        self.turn = asyncio.Lock()
+        """Lock of the request whose turn it is."""
         self._pending = 0
         self._since = time.monotonic()
 
     @property
     def idle_seconds(self) -> float:
-        """Seconds since the last turn ended; 0 while a request has one or waits."""
+        """Seconds since the last request left; 0 while there is one."""
         return 0.0 if self._pending else time.monotonic() - self._since
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and hold it.
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Hold a place in the queue, from the arrival of a request to its end.
 
         Raises:
             BusyError: too many wait.
@@ -183,8 +184,7 @@ class Turns:
             raise BusyError
         self._pending += 1
         try:
-            async with self._lock:
-                yield
+            yield
         finally:
             self._pending -= 1
             self._since = time.monotonic()
@@ -217,6 +217,14 @@ class Inspector:
         self, request: web.Request, path: str, query: Mapping[str, str] | None = None
     ) -> web.StreamResponse:
         """Forward a request to the process; respond with the reason if that fails."""
+        try:
+            with self._turns.place():
+                return await self._answer(request, path, query or {})
+        except BusyError:
+            text = "others wait for the inspector already: try again in a moment\n"
+            return _unread(web.Response(text=text, status=503, headers={"Retry-After": "10"}))
+
+    async def _answer(self, request: web.Request, path: str, query: Mapping[str, str]) -> web.StreamResponse:
         if (request.content_length or 0) > self._max_bytes:
             return self._too_large()
         try:
@@ -226,12 +234,8 @@ class Inspector:
             return _error_response(408, f"the page did not come within {self._seconds:g} s")
         if body is None:
             return self._too_large()
-        try:
-            async with self._turns.turn():
-                return await self._forward(request, body, path, query or {})
-        except BusyError:
-            text = "others wait for the inspector already: try again in a moment\n"
-            return web.Response(text=text, status=503, headers={"Retry-After": "10"})
+        async with self._turns.turn:
+            return await self._forward(request, body, path, query)
 
     async def _forward(
         self, request: web.Request, body: bytes, path: str, query: Mapping[str, str]
@@ -266,16 +270,15 @@ class Inspector:
         return bytes(body)
 
     def _too_large(self) -> web.Response:
-        response = _error_response(413, f"a page may have {self._max_bytes:,} bytes (--max-page-mib)")
-        response.force_close()  # the rest of the request need not be read
-        return response
+        text = f"a page may have {self._max_bytes:,} bytes (--max-page-mib)"
+        return _unread(_error_response(413, text))
 
     async def _end_when_idle(self) -> None:
         while True:
             await asyncio.sleep(self._idle_seconds / 10)
             if self.process.pid is not None and self._turns.idle_seconds > self._idle_seconds:
-                with suppress(BusyError):
-                    async with self._turns.turn():
+                with self._turns.place():
+                    async with self._turns.turn:
                         await self.process.end()
 
 
@@ -295,3 +298,9 @@ async def _relay(request: web.Request, answer: aiohttp.ClientResponse) -> web.St
 
 def _error_response(status: int, text: str) -> web.Response:
     return web.Response(text=f"{text}\n", status=status)
+
+
+def _unread(response: web.Response) -> web.Response:
+    """Close the connection behind a response, so that the rest of the request need not be read."""
+    response.force_close()
+    return response

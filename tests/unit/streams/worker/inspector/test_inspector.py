@@ -36,6 +36,13 @@ async def paste(client: aiohttp.ClientSession, html: bytes | AsyncIterator[bytes
         return answer.status, await answer.text()
 
 
+async def settled(inspector: Inspector, pending: int) -> None:
+    """Wait until so many requests are there."""
+    async with asyncio.timeout(30):
+        while inspector._turns._pending != pending:  # noqa: ASYNC110 nobody tells
+            await asyncio.sleep(0.01)
+
+
 async def opened(client: aiohttp.ClientSession, html: bytes = HTML) -> str:
     """The path of the inspection of a page."""
     status, text = await paste(client, html)
@@ -195,6 +202,24 @@ async def test_a_page_that_comes_slowly_holds_nobody_up(client: aiohttp.ClientSe
     assert (await asking)[0] == 201
 
 
+async def test_pages_that_come_slowly_take_the_places_of_those_that_wait(
+    client: aiohttp.ClientSession, inspector: Inspector
+) -> None:
+    comes = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield HTML[:9]
+        await comes.wait()
+        yield HTML[9:]
+
+    asking = [asyncio.create_task(paste(client, slow())) for _ in range(MAX_WAITING + 1)]
+    await settled(inspector, MAX_WAITING + 1)
+    status, text = await paste(client, slow())
+    assert (status, "others wait" in text) == (503, True)
+    comes.set()
+    assert [(await each)[0] for each in asking] == [201] * (MAX_WAITING + 1)
+
+
 @pytest.mark.parametrize("inspector", [{"seconds": 0.5}], indirect=True)
 async def test_a_page_that_does_not_come_is_not_waited_for(
     client: aiohttp.ClientSession, inspector: Inspector
@@ -279,10 +304,11 @@ async def test_turns_are_taken_one_by_one_in_order() -> None:
     turns, order = Turns(), []
 
     async def take(number: int) -> None:
-        async with turns.turn():
-            order.append(number)
-            await asyncio.sleep(0)
-            order.append(number)
+        with turns.place():
+            async with turns.turn:
+                order.append(number)
+                await asyncio.sleep(0)
+                order.append(number)
 
     await asyncio.gather(*map(take, range(3)))
     assert order == [0, 0, 1, 1, 2, 2]
@@ -292,7 +318,7 @@ async def test_one_more_than_may_wait_is_refused() -> None:
     turns, end = Turns(), asyncio.Event()
 
     async def take() -> None:
-        async with turns.turn():
+        with turns.place():
             await end.wait()
 
     waiting = [asyncio.create_task(take()) for _ in range(MAX_WAITING + 1)]
