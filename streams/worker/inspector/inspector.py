@@ -232,6 +232,8 @@ class Inspector:
                 body = await self._read_body(request)
         except TimeoutError:
             return _error_response(408, f"the page did not come within {self._seconds:g} s")
+        except ConnectionError:
+            return _error_response(400, "the page did not come whole")  # which nobody gets
         if body is None:
             return self._too_large()
         async with self._turns.turn:

@@ -220,6 +220,22 @@ async def test_pages_that_come_slowly_take_the_places_of_those_that_wait(
     assert [(await each)[0] for each in asking] == [201] * (MAX_WAITING + 1)
 
 
+async def test_a_page_whose_client_leaves_is_no_error(
+    client: aiohttp.ClientSession, inspector: Inspector, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = client._base_url
+    assert url is not None
+    _, writer = await asyncio.open_connection(url.host, url.port)
+    writer.write(
+        f"POST /inspect/pastes HTTP/1.1\r\nHost: {url.host}\r\nContent-Length: 9\r\n\r\n<p>".encode()
+    )
+    await settled(inspector, 1)
+    writer.transport.abort()
+    await settled(inspector, 0)
+    assert (await paste(client))[0] == 201
+    assert caplog.messages == []
+
+
 @pytest.mark.parametrize("inspector", [{"seconds": 0.5}], indirect=True)
 async def test_a_page_that_does_not_come_is_not_waited_for(
     client: aiohttp.ClientSession, inspector: Inspector
