@@ -81,38 +81,41 @@ async def find_letters(
             letter = read_dead_letter(message)
             if letter is not None and selection.matches(letter):
                 location, time = origin_of(message), record_time(milliseconds)
-                yield FoundLetter(letter, location, time, history.settled(letter, location))
+                yield FoundLetter(letter, location, time, history.settled(letter, location, milliseconds))
 
 
 @dataclass(slots=True)
 class _History:
-    """Replays, as a topic tells them."""
+    """Failures and replays, as a topic tells them; it takes some 125 bytes of memory for each letter."""
 
     replayed: set[Origin] = field(default_factory=set)
     """The locations of letters that were put back."""
-    latest: dict[Origin, tuple[int, Origin]] = field(default_factory=dict)
-    """Of each message that failed after a replay: its replays, and the location of its latest letter."""
+    latest: dict[int, int] = field(default_factory=dict)
+    """Of each message, by its hash: the time of its latest letter, in milliseconds."""
 
-    def add(self, letter: DeadLetter, location: Origin) -> None:
-        """Take note of a letter, if its message was replayed before."""
-        before, _ = self.latest.get(letter.first_origin, (1, location))
-        if letter.replays >= before:
-            self.latest[letter.first_origin] = (letter.replays, location)
+    def add(self, letter: DeadLetter, milliseconds: int) -> None:
+        """Take note of a letter."""
+        message = _hash(letter)
+        self.latest[message] = max(milliseconds, self.latest.get(message, milliseconds))
 
-    def settled(self, letter: DeadLetter, location: Origin) -> Obstacle | None:
+    def settled(self, letter: DeadLetter, location: Origin, milliseconds: int) -> Obstacle | None:
         """Return the reason why the letter need not be dealt with; None if it does."""
-        _, latest = self.latest.get(letter.first_origin, (0, location))
-        if latest != location:
+        if milliseconds < self.latest.get(_hash(letter), milliseconds):
             return Obstacle.SUPERSEDED
         return Obstacle.REPLAYED if location in self.replayed else None
 
 
+def _hash(letter: DeadLetter) -> int:
+    """Return a hash of a message and its replays; if its topic is made again, its place has another one."""
+    return hash((letter.first_origin, letter.original.key, letter.original.value))
+
+
 async def _read_history(kafka: KafkaSettings, topic: str) -> _History:
     history = _History()
-    async for message, _ in read(kafka, topic):
+    async for message, milliseconds in read(kafka, topic):
         letter = read_dead_letter(message)
         if letter is not None:
-            history.add(letter, origin_of(message))
+            history.add(letter, milliseconds)
         elif (replayed := read_replay_mark(message)) is not None:
             history.replayed.add(replayed)
     return history
@@ -140,8 +143,8 @@ async def replay_letters(
     """Put the letters' original records back on the topics and partitions where they failed.
 
     A letter stays on its topic, and once all are put back, marks say so: it is not put back another time, but
-    with `again`. A message that failed, was replayed and failed again has two letters, of which only the
-    latest is replayed; none is that was replayed `most_replays` times already.
+    with `again`. A message that failed again after its replay, or was delivered twice, has several letters,
+    of which only the latest is replayed; none is that was replayed `most_replays` times already.
 
     Raises:
         ConfigurationError: the topic does not exist, or the brokers refuse the user.

@@ -127,8 +127,8 @@ async def test_replays_what_is_asked_for(kafka, topics):
     raw, dead = topics.input, topics.dead_letters
     wanted = Broken(BrokenReason.PROCESS_CRASHED, "", "http://a.test/1")
     other = Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "", "http://b.test/1")
-    message = Message(b"key", b"page", (), raw, 0, 7)
-    await write(kafka, dead, dead_letter(message, wanted, "prepare"), dead_letter(message, other, "label"))
+    first, second = (Message(b"key", b"page", (), raw, 0, offset) for offset in (7, 8))
+    await write(kafka, dead, dead_letter(first, wanted, "prepare"), dead_letter(second, other, "label"))
     for options, count in {
         ("--reason", "process-crashed"): 1,
         ("--stage", "label"): 1,

@@ -1,0 +1,91 @@
+"""Letters that need not be dealt with any more, as the topic of dead letters tells."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.kafka.reader import Timed
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.source import Record
+from dehusk.streams.topics.dead_letters import dead_letter, read_dead_letter, replay, replay_mark
+from dehusk.streams.topics.replay import LetterFilter, Obstacle, find_letters
+
+PAGE = Record(b"http://x.test/", b"page")
+OTHER = Record(b"http://x.test/", b"another page")
+
+
+class Topic:
+    """A topic of dead letters of two partitions, to which letters come second by second."""
+
+    def __init__(self) -> None:
+        self.messages: list[Timed] = []
+
+    def add(self, record: Record, partition: int) -> Message:
+        offset = sum(message.partition == partition for message, _ in self.messages)
+        added = Message(record.key, record.value, record.headers, "dead", partition, offset)
+        self.messages.append((added, 1_000 * len(self.messages)))
+        return added
+
+    def fail(self, record: Record, offset: int, partition: int = 0) -> Record:
+        """Add the letter of a record at an offset of its topic; return what its replay is."""
+        message = Message(record.key, record.value, record.headers, "raw", 0, offset)
+        broken = Broken(BrokenReason.PROCESS_CRASHED, "it broke")
+        letter = read_dead_letter(self.add(dead_letter(message, broken, "prepare"), partition))
+        assert letter is not None
+        return replay(letter)
+
+    async def read(self, *_: object) -> AsyncIterator[Timed]:
+        """Yield what it holds, partition by partition."""
+        for timed in sorted(self.messages, key=lambda timed: timed[0].partition):
+            yield timed
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
+    """An empty topic of dead letters."""
+    topic = Topic()
+    monkeypatch.setattr("dehusk.streams.topics.replay.read", topic.read)
+    return topic
+
+
+async def settled() -> list[Obstacle | None]:
+    """Return what is said of each letter, partition by partition."""
+    return [found.settled async for found in find_letters(KafkaSettings(), "dead", LetterFilter())]
+
+
+@pytest.mark.parametrize("partitions", [(0, 0), (0, 1), (1, 0)])
+async def test_what_failed_again_is_told_by_its_latest_letter(
+    topic: Topic, partitions: tuple[int, int]
+) -> None:
+    again = topic.fail(PAGE, 5, partitions[0])
+    topic.fail(again, 9, partitions[1])
+    said = [Obstacle.SUPERSEDED, None]
+    assert await settled() == (said if partitions < (1, 0) else said[::-1])
+
+
+async def test_a_message_that_was_delivered_twice_has_one_letter_to_deal_with(topic: Topic) -> None:
+    topic.fail(PAGE, 5)
+    topic.fail(PAGE, 5)
+    topic.fail(PAGE, 6)
+    assert await settled() == [Obstacle.SUPERSEDED, None, None]
+    topic.add(replay_mark(Origin("dead", 0, 1)), 0)
+    assert await settled() == [Obstacle.SUPERSEDED, Obstacle.REPLAYED, None]
+
+
+async def test_a_page_of_a_topic_that_was_made_again_is_another_message(topic: Topic) -> None:
+    again = topic.fail(PAGE, 5)
+    topic.fail(again, 9)
+    topic.fail(OTHER, 5)
+    assert await settled() == [Obstacle.SUPERSEDED, None, None]
+
+
+async def test_the_same_page_of_a_topic_that_was_made_again_is_told_by_its_latest_letter(
+    topic: Topic,
+) -> None:
+    again = topic.fail(PAGE, 5)
+    topic.fail(again, 9)
+    topic.fail(PAGE, 5)
+    assert await settled() == [Obstacle.SUPERSEDED, Obstacle.SUPERSEDED, None]
