@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dehusk.inference.labelers.repository import find_model
 from dehusk.schemas.outcomes import Damaged
-from dehusk.streams.dataset.folder import DocumentFolder, Position
+from dehusk.streams.dataset.folder import MODEL_HASH, DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
 from dehusk.streams.files.paths import input_files
 from dehusk.streams.files.position import BEGINNING, Place
@@ -91,21 +91,23 @@ def described(
     named |= {each.name: getattr(documents.rendering, each.name) for each in fields(documents.rendering)}
     del named["rendering"]
     limits = {"max_page_bytes": settings.page.max_bytes, "max_page_blocks": settings.page.max_blocks}
-    labeler = {"model": settings.triton.model, "model_version": _version(settings)}
     named |= {"format": settings.format, "labeler": settings.labeler, "site_key": settings.site_key}
-    named |= {"page_seconds": settings.page.seconds, **limits, **labeler, **others}
+    named |= {"page_seconds": settings.page.seconds, **limits, **_model(settings), **others}
     return {
         "input": describe_input(paths),
         **{name: encode_text(str(value)).decode() for name, value in named.items()},
     }
 
 
-def _version(settings: WorkerSettings) -> str:
-    """Return the version of the model that runs in this process; of others, the one that is asked for."""
-    triton = settings.triton
+def _model(settings: WorkerSettings) -> dict[str, str]:
+    """Return version and hash of the model that runs in this process; of others, the version asked for."""
+    name, version = settings.triton.model, settings.triton.version
     if settings.labeler != "onnx":
-        return triton.version
-    return find_model(settings.model_repository, triton.model, triton.version)[0].version
+        return {"model": name, "model_version": version}
+    found, path = find_model(settings.model_repository, name, version)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"model": name, "model_version": found.version, MODEL_HASH: digest}
 
 
 def describe_input(paths: Sequence[InputPath]) -> str:

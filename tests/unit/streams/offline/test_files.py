@@ -190,6 +190,10 @@ def test_another_version_of_the_model_than_before_is_told(tmp_path: Path, crawl:
     onnx = ("--labeler", "onnx", "--model-repository", repository, "--output", out, crawl)
     assert clean(*onnx).exit_code == 0
     assert clean(*onnx, "--resume").exit_code == 0
+    with (repository / "dehusk" / model.version / file.name).open("ab") as changed:
+        changed.write(b"\x32\x01x")  # a doc_string of ONNX
+    assert "(model_sha256 was '" in refused(*onnx, "--resume")
+    shutil.copy(file, repository / "dehusk" / model.version)
     (repository / "dehusk" / model.version).rename(repository / "dehusk" / "99")
     assert f"model_version was '{model.version}' and is '99'" in refused(*onnx, "--resume")
 
