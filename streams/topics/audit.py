@@ -94,9 +94,11 @@ def shorten(detail: str) -> str:
 def read_audit_record(message: Message) -> AuditRecord | None:
     """Return the audit record that a message is, or None if it is none."""
     try:
-        return msgspec.json.decode(message.value or b"", type=AuditRecord)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        record = msgspec.json.decode(message.value or b"", type=AuditRecord)
+        orjson.dumps(record)  # which refuses integers of more than 64 bits
+    except (msgspec.DecodeError, orjson.JSONEncodeError, UnicodeDecodeError, RecursionError):
         return None
+    return record
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ _REPLAY_OF = "dehusk.replay-of"
 _REPLAYED = "dehusk.replayed"
 _CONNECT_NAMES = ("topic", "partition", "offset", "stage", "exception.class.name", "exception.message")
 Headers = tuple[tuple[str, bytes | None], ...]
+_PARTITIONS = range(1 << 31)
+_OFFSETS = range(1 << 63)
 _MAX_DIGITS = 9
 """Digits of the largest number of replays."""
 _MAX_TEXT = 2000
@@ -110,9 +112,7 @@ def _read(message: Message, before: Headers, added: Headers) -> DeadLetter:
     """Read the letter from the headers that the message had before and those that were added."""
     error = Message(None, None, added)
     connect = {name: _text(error, _CONNECT + name) for name in _CONNECT_NAMES}
-    origin = Origin(connect["topic"], int(connect["partition"]), int(connect["offset"]))
-    if origin.partition < 0 or origin.offset < 0:
-        raise ValueError(f"{origin} is no position")
+    origin = _position(connect["topic"], connect["partition"], connect["offset"])
     kept = tuple(header for header in before if header[0] not in (_REPLAYS, _REPLAY_OF))
     replays, first_origin = _replayed(Message(None, None, before)) or (0, origin)
     return DeadLetter(
@@ -174,4 +174,16 @@ def _origin(text: str) -> Origin | None:
     if not text:
         return None
     topic, partition, offset = text.split("/")
-    return Origin(topic, int(partition), int(offset))
+    return _position(topic, partition, offset)
+
+
+def _position(topic: str, partition: str, offset: str) -> Origin:
+    """Return the position of these texts.
+
+    Raises:
+        ValueError: no record of Kafka can have it.
+    """
+    origin = Origin(topic, int(partition), int(offset))
+    if origin.partition not in _PARTITIONS or origin.offset not in _OFFSETS:
+        raise ValueError(f"{origin} is no position")
+    return origin

@@ -90,6 +90,7 @@ def test_what_fails_again_remembers_where_it_failed_first():
         ("dehusk.replays", b"9" * 5000),
         ("dehusk.replay-of", b"x"),
         ("dehusk.replay-of", b"raw/x/1"),
+        ("dehusk.replay-of", b"raw/0/1/2"),
         ("dehusk.replays", b"1"),
     ],
 )
@@ -106,7 +107,15 @@ def test_a_mark_names_the_letter_that_was_put_back_and_is_none_itself():
     assert (mark.key, mark.value) == (b"dead/3/17", b"")
 
 
-@pytest.mark.parametrize("headers", [(), (("dehusk.replayed", b"nonsense"),), (("dehusk.replayed", None),)])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (),
+        (("dehusk.replayed", b"nonsense"),),
+        (("dehusk.replayed", b"dead/0/9" + b"9" * 20),),
+        (("dehusk.replayed", None),),
+    ],
+)
 def test_other_records_are_no_marks(headers):
     assert read_replay_mark(Message(b"k", b"", headers)) is None
     assert read_replay_mark(as_message(dead_letter(MESSAGE, BROKEN, "prepare"))) is None
@@ -140,6 +149,16 @@ def test_reads_what_kafka_connect_writes():
     assert (letter.reason, letter.detail, letter.url, letter.is_whole) == ("java.lang.Oops", "", None, True)
 
 
+def places(partition, offset):
+    named = {"topic": b"raw", "partition": partition, "offset": offset}
+    return tuple((f"__connect.errors.{name}", value) for name, value in named.items())
+
+
+def test_the_last_position_that_kafka_has_is_one():
+    letter = read_dead_letter(Message(b"k", b"v", places(b"%d" % ((1 << 31) - 1), b"%d" % ((1 << 63) - 1))))
+    assert letter.origin == Origin("raw", (1 << 31) - 1, (1 << 63) - 1)
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -147,6 +166,8 @@ def test_reads_what_kafka_connect_writes():
         (("__connect.errors.topic", b"raw"),),
         (("__connect.errors.topic", b"raw"), ("__connect.errors.partition", b"one")),
         tuple((f"__connect.errors.{name}", b"-5") for name in ("topic", "partition", "offset")),
+        places(b"%d" % (1 << 31), b"0"),
+        places(b"0", b"%d" % (1 << 63)),
     ],
 )
 def test_what_is_no_letter_is_none(headers):

@@ -89,6 +89,13 @@ def test_what_is_no_audit_record_is_none(value: bytes | None) -> None:
     assert read_audit_record(Message(None, value)) is None
 
 
+@pytest.mark.parametrize("number", [1 << 64, 10**30])
+def test_a_number_that_no_position_has_makes_no_audit_record(number: int) -> None:
+    value = audit(OUTCOMES["several"]).record().value or b""
+    assert b'"offset":17' in value
+    assert read_audit_record(Message(None, value.replace(b'"offset":17', b'"offset":%d' % number))) is None
+
+
 @pytest.mark.parametrize("key", [b"https://example.org/k", None])
 def test_a_page_whose_url_is_not_known_has_that_of_its_key(key: bytes | None) -> None:
     failed = CleanedMessage(Message(key, b"?", (), "raw", 3, 17))
