@@ -62,7 +62,7 @@ def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # 
 
 
 def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a mapping tells of the crawl: its time, in UTC where it has no zone, and the language.
+    """Return what a mapping tells of the crawl: its time in UTC, and the language.
 
     Raises:
         TypeError: one of them has another type.
@@ -72,9 +72,15 @@ def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(f"fetched_at is {type(fetched_at).__name__}, not datetime")
     if language is not None and not isinstance(language, str):
         raise TypeError(f"language is {type(language).__name__}, not str")
-    if fetched_at is not None and fetched_at.tzinfo is None:
-        fetched_at = fetched_at.replace(tzinfo=UTC)
-    return {"fetched_at": fetched_at, "language": language}
+    return {"fetched_at": fetched_at and _in_utc(fetched_at), "language": language}
+
+
+def _in_utc(time: datetime) -> datetime | None:
+    """Return a time in UTC, which it is in where it has no zone; None for one that UTC does not have."""
+    try:
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        return None
 
 
 def error_of(outcome: Broken | Skipped) -> ExtractionError:

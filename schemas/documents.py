@@ -223,7 +223,7 @@ class CleanedDocument(PickledByFields):
         """Return the document that was written as this JSON.
 
         Raises:
-            ValueError: it is no JSON, or a field is missing or of another type.
+            ValueError: it is no JSON, or as for `from_dict`.
         """
         return cls.from_dict(orjson.loads(text))
 
@@ -232,9 +232,15 @@ class CleanedDocument(PickledByFields):
         """Return the document of these fields; fields that it does not know are ignored.
 
         Raises:
-            ValueError: a field is missing or of another type.
+            ValueError: a field is missing or of another type, or UTC does not have the time of the crawl.
         """
-        return read(cls, named)
+        document = read(cls, named)
+        if document.fetched_at is not None:
+            try:
+                document.fetched_at.astimezone(UTC)
+            except OverflowError as error:
+                raise ValueError(f"fetched_at is {named['fetched_at']!r}, no time in UTC") from error
+        return document
 
     def to_json_bytes(self) -> bytes:
         """Return the JSON in UTF-8."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta, timezone
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import dehusk
 
 PROSE = "<p>A paragraph of prose, which is the whole of its page, and long enough to be one.</p>" * 3
 PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.html"))
+EAST = timezone(timedelta(hours=14))
 SLOW = "<p>" + "a <b>b</b> " * 400_000
 
 
@@ -69,6 +71,22 @@ def test_a_page_is_html_a_pair_or_a_mapping() -> None:
         *[("", "")] * 2,
     ]
     assert [block.text for block in documents[-1].blocks or ()] == ["Привет, мир"]
+
+
+@pytest.mark.parametrize(
+    ("time", "told"),
+    [
+        (datetime(2026, 5, 1, 9), "2026-05-01T09:00:00Z"),  # noqa: DTZ001 without a zone
+        (datetime(2026, 5, 1, 9, tzinfo=EAST), "2026-04-30T19:00:00Z"),
+        (datetime(1, 1, 1, 9, tzinfo=EAST), None),
+    ],
+)
+def test_the_time_of_the_crawl_is_in_utc(time: datetime, told: str | None) -> None:
+    ((_, document),) = dehusk.extract_many(
+        [{"html": PROSE, "fetched_at": time}], processes=1, labeler="rules"
+    )
+    assert isinstance(document, dehusk.Document)
+    assert document.to_dict()["fetched_at"] == told
 
 
 def test_a_page_that_fails_is_an_error_beside_the_others() -> None:

@@ -110,6 +110,14 @@ def test_fields_that_are_not_known_are_ignored_and_those_with_defaults_may_be_mi
         ({"raw_length": True}, "raw_length is True, no int"),
         ({"raw_length": 2**63}, "raw_length is 9223372036854775808, no int"),
         ({"fetched_at": "May"}, "fetched_at is 'May', no datetime"),
+        (
+            {"fetched_at": "0001-01-01T00:00:00+14:00"},
+            r"fetched_at is '0001-01-01T00:00:00\+14:00', no time in",
+        ),
+        (
+            {"fetched_at": "9999-12-31T23:59:59-14:00"},
+            "fetched_at is '9999-12-31T23:59:59-14:00', no time in",
+        ),
         ({"degraded": "model"}, "degraded is 'model', no tuple"),
         ({"degraded": ["model", 1]}, r"degraded\[1\] is 1, no str"),
         ({"model": {"name": "m"}}, "model.version is missing"),
