@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from os.path import realpath  # which takes loops of links, unlike Path.resolve
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -243,7 +244,7 @@ def _require_output(
         return
     require_suiting(output, document_format)
     for path in paths:
-        if isinstance(path, Path) and output.folder.resolve().is_relative_to(path.resolve()):
+        if isinstance(path, Path) and Path(realpath(output.folder)).is_relative_to(realpath(path)):
             raise click.UsageError(
                 f"--output {output.folder} is in {path}, so its files would be read as pages: name a folder "
                 "outside"

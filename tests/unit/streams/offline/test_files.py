@@ -235,6 +235,12 @@ def test_options_that_do_not_go_together_are_told(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_is_a_loop_of_links_is_told(tmp_path: Path, crawl: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for folder in (tmp_path / "loop", tmp_path / "loop" / "below"):
+        assert f"cannot write {folder}: " in refused("--output", folder, crawl)
+
+
 @FORMATS
 def test_standard_input_is_written_too(tmp_path: Path, name: str) -> None:
     command = [*COMMAND, "--labeler", "rules", "--output", tmp_path / "out", "--output-format", name]
