@@ -66,8 +66,8 @@ def clean(
 
     Raises:
         ConfigurationError: an option has no such value, the batch is of another type, there is no such
-            column, a kept column has the name of one of documents, the times or the statistics of a site are
-            something else, or the processes cannot be started.
+            column, a kept column has the name of one of documents, the times, the errors or the statistics of
+            a site are something else, or the processes cannot be started.
     """
     crawled = {"content_type": content_type, "fetched_at": fetched_at, "language": language, "error": error}
     inputs = {"html": html, "url": url, "id": id, **crawled}

@@ -10,6 +10,17 @@ from dehusk.schemas.errors import ConfigurationError
 
 Batch: TypeAlias = pa.RecordBatch | pa.Table
 _TEXTS = ("url", "id", "content_type", "language", "error")
+_TEXT_KINDS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_null,
+)
+"""Checks of the types of columns that may hold text, or its bytes."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -33,15 +44,26 @@ def indexes_of(batch: Batch, columns: Mapping[str, str | None]) -> dict[str, int
     """Return the numbers of the columns that are named, by what they hold.
 
     Raises:
-        ConfigurationError: there is no such column, the batch is of another type, or the times of fetches
-            are something else.
+        ConfigurationError: there is no such column, the batch is of another type, or the times of fetches or
+            the errors are something else.
     """
     found = {name: index_of(batch, column) for name, column in columns.items() if column is not None}
     if "fetched_at" in found:
         kind = batch.schema.field(found["fetched_at"]).type
         if not pa.types.is_timestamp(kind) and not pa.types.is_null(kind):
             raise ConfigurationError(f"fetched_at is a column of {kind}, not of timestamps")
+    if "error" in found:
+        kind = batch.schema.field(found["error"]).type
+        if not any(is_kind(_plain(kind)) for is_kind in _TEXT_KINDS):
+            raise ConfigurationError(f"error is a column of {kind}, not of text")
     return found
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values that a dictionary, runs or an extension stand for."""
+    while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    return _plain(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else kind
 
 
 def pages_of(batch: Batch, columns: dict[str, int]) -> Iterator[dict[str, Any]]:

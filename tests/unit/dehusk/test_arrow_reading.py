@@ -134,7 +134,35 @@ def test_columns_of_another_type_are_refused_or_have_a_reason() -> None:
     )
     with pytest.raises(dehusk.ConfigurationError, match="fetched_at is a column of int64"):
         arrow.clean(batch, html="html", url="url", fetched_at="n")
+    for call in (arrow.clean, arrow.observe):
+        with pytest.raises(dehusk.ConfigurationError, match="error is a column of int64, not of text"):
+            call(batch, html="html", url="url", error="n")
     found = arrow.clean(batch, html="html", url="url", language="n", labeler="rules")
     assert found["error"].to_pylist() == ["malformed-message: language is int, not str"]
     found = arrow.clean(batch, html="html", url="url", error="why", labeler="rules")
     assert (found["error"].to_pylist(), found["title"].to_pylist()) == (["x: y"], [None])
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        pa.array(["x: y"]),
+        pa.array(["x: y"]).dictionary_encode(),
+        pa.RunEndEncodedArray.from_arrays([1], ["x: y"]),
+        pa.array(["x: y"], pa.string_view()),
+        pa.array([b"x: y"], pa.large_binary()),
+        pa.array([b"x: y"], pa.binary(4)),
+        pa.array(['"x: y"'], pa.json_()),
+    ],
+    ids=lambda errors: str(errors.type),
+)
+def test_errors_are_text_of_any_type(errors: pa.Array) -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array([PROSE]), pa.array([""]), errors], ["html", "url", "why"])
+    (error,) = arrow.clean(batch, html="html", url="url", error="why", labeler="rules")["error"].to_pylist()
+    assert error.strip('"') == "x: y"
+
+
+def test_errors_of_nothing_leave_the_pages() -> None:
+    batch = pa.RecordBatch.from_pydict({"html": [PROSE], "url": [""], "why": pa.nulls(1)})
+    found = arrow.clean(batch, html="html", url="url", error="why", labeler="rules")
+    assert found["error"].to_pylist() == [None]
