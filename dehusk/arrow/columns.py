@@ -44,10 +44,12 @@ def indexes_of(batch: Batch, columns: Mapping[str, str | None]) -> dict[str, int
     """Return the numbers of the columns that are named, by what they hold.
 
     Raises:
-        ConfigurationError: there is no such column, the batch is of another type, or the times of fetches or
-            the errors are something else.
+        ConfigurationError: there is no such column, or none for `html`; the batch is of another type; or the
+            times of fetches, or the errors, are something else.
     """
     found = {name: index_of(batch, column) for name, column in columns.items() if column is not None}
+    if "html" not in found:
+        raise ConfigurationError("html is None: name the column of the pages")
     if "fetched_at" in found:
         kind = batch.schema.field(found["fetched_at"]).type
         if not pa.types.is_timestamp(kind) and not pa.types.is_null(kind):

@@ -200,6 +200,7 @@ def test_a_table_becomes_a_table() -> None:
     ("options", "said"),
     [
         ({"html": "body"}, "there is no column 'body' among page, address, title, n, n"),
+        ({"html": None}, "html is None: name the column of the pages"),
         ({"id": "n"}, "there are several columns 'n' among page, address, title, n, n"),
         ({"keep": ["title"]}, "'title' is a column of documents, too: rename it, or leave it out"),
         ({"keep": ["nothing"]}, "there is no column 'nothing'"),
