@@ -75,6 +75,8 @@ def clean(
     if keep is None:
         given = {*inputs.values(), site_statistics, "site" if site_statistics else None}
         keep = [name for name in batch.schema.names if name not in given]
+    if isinstance(keep, str):
+        raise ConfigurationError(f"keep is {keep!r}: name the columns in a list")
     kept = [index_of(batch, name) for name in dict.fromkeys(keep)]
     schema = _schema([batch.schema.field(number) for number in kept])
     parts = [record_batch((), row_schema())]

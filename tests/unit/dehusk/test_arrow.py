@@ -203,6 +203,7 @@ def test_a_table_becomes_a_table() -> None:
         ({"html": None}, "html is None: name the column of the pages"),
         ({"id": "n"}, "there are several columns 'n' among page, address, title, n, n"),
         ({"keep": ["title"]}, "'title' is a column of documents, too: rename it, or leave it out"),
+        ({"keep": "page"}, "keep is 'page': name the columns in a list"),
         ({"keep": ["nothing"]}, "there is no column 'nothing'"),
         ({"keep": (), "processes": 0}, "processes is 0"),
         ({"keep": (), "page_seconds": 0}, "page_seconds is 0"),
