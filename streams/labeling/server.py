@@ -83,7 +83,10 @@ async def _read_edit(request: web.Request) -> _EditRequest:
         ValueError: it is not what the tool's page sends.
     """
     _require_own_page(request)
-    return msgspec.json.decode(await request.read(), type=_EditRequest)
+    try:
+        return msgspec.json.decode(await request.read(), type=_EditRequest)
+    except RecursionError as error:
+        raise ValueError("the request is nested too deeply") from error
 
 
 def _require_own_page(request: web.Request) -> None:

@@ -82,6 +82,12 @@ async def test_what_cannot_be_saved_says_why(
     assert read_labels_file(labels_path) == {}
 
 
+async def test_what_is_nested_too_deeply_says_so(client: aiohttp.ClientSession) -> None:
+    nested, headers = b'{"more":' + b"[" * 100_000, {"Content-Type": "application/json"}
+    async with client.post("/pages/0/labels", data=nested, headers=headers) as answer:
+        assert (answer.status, await answer.text()) == (400, "the request is nested too deeply")
+
+
 async def test_a_file_that_is_gone_says_so(client: aiohttp.ClientSession, lose_labels) -> None:
     lose_labels()
     async with client.post("/pages/0/labels", json=LABELS) as answer:
