@@ -52,7 +52,7 @@ class Unloading:
         if self._state is None or self._state == before:
             return False
         self._served = self._served or self._state.serving
-        self._left = (self._left | set(before.versions if before else ())) - self._state.kept
+        self._left = (self._left | (before.kept if before else set())) - self._state.kept
         return True
 
     def _is_followed(self) -> bool:

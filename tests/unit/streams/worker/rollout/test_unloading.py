@@ -72,6 +72,15 @@ async def test_what_is_left_is_unloaded_once_by_the_first_worker_after_a_while(g
     assert group.told == [({"8"}, Moved("7", "7"))]
 
 
+async def test_each_promotion_has_the_version_unloaded_that_nothing_goes_back_to(group: Group) -> None:
+    state = CANARY
+    for turn, version in enumerate(("8", "9", "10")):
+        state = promote(state, version, "me")
+        group.change(state)
+        await group.look(2 * turn * LATER, (2 * turn + 1) * LATER)
+    assert [gone for gone, _ in group.told] == [set(), {"7"}, {"8"}]
+
+
 async def test_nothing_is_unloaded_before_all_workers_follow(group: Group) -> None:
     group.change(ENDED, "a")
     await group.look(0, LATER, 2 * LATER)
