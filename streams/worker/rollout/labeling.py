@@ -168,7 +168,7 @@ class RolloutBatchLabeler:
     async def _label_and_offer(self, plan: Plan, pages: Sequence[PackedPage]) -> BatchAnswers:
         waited: set[EncodedPage] = set()
         labeled = await self._label(plan, pages, waited)
-        if not labeled.degraded:
+        if not labeled.degraded and plan is self._plans.current:
             self._observations.offer(plan, pages, labeled.answers, waited)
         return labeled
 

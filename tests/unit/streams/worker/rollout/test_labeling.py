@@ -210,6 +210,15 @@ async def test_what_is_asked_in_the_background_of_a_version_that_is_gone_is_not_
     assert models["8"].closed
 
 
+async def test_a_batch_of_a_plan_that_was_replaced_is_not_compared(models, pages, finish_comparing) -> None:
+    steps = Steps(plan(models, CANARY))
+    async with steps.labeling.begin() as batch:
+        await steps.plans.replace(Plan(steps.plans.current.serving, with_canary(START, Part("9", 0.5), "me")))
+        await batch.label(pages)
+    await finish_comparing(steps.observations)
+    assert steps.observations.comparing[CANARY_TRIAL].comparison.pages == 0
+
+
 async def test_what_is_asked_in_the_background_ends_with_the_worker(models, pages, late) -> None:
     steps = Steps(plan(models, CANARY))
     await steps.label(pages)
