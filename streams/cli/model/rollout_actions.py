@@ -133,12 +133,12 @@ async def _change(
         await _serve_and_change(options, topic, situation, state)
     else:
         await change_state(topic, scope, state)
+    if is_back and situation.state and not options.without_triton:
+        await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
     workers = None
     if options.wait and situation.workers:
         workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
     print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
-    if is_back and situation.state and not options.without_triton:
-        await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
 
 
 async def _withdraw(

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from dehusk.schemas.errors import ConflictError
+from dehusk.schemas.errors import ConflictError, UnavailableError
 from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.schemas.trials import Comparison, EndedTrial, Example, Figures, WorkerReport
 from dehusk.streams.cli.model import model, model_actions, rollout_actions
@@ -250,6 +250,25 @@ def test_waiting_says_how_long_the_workers_took(cluster: Cluster) -> None:
     ended = cluster.run("promote", "dehusk/8", "--yes", "--wait", "--wait-seconds", "5")
     assert "1 worker followed within 0." in ended.stdout
     assert cluster.waited == [5.0]
+
+
+def test_a_version_that_is_left_goes_also_if_a_worker_does_not_follow(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = []
+
+    async def withdraw(_options, _topic, before, state, *, is_used) -> None:
+        left.append((before.serving, state.serving, is_used))
+
+    async def wait(*_given: object) -> list[WorkerReport]:
+        raise UnavailableError("after 60 s, these do not follow it yet: host-1")
+
+    monkeypatch.setattr(rollout_actions, "_withdraw", withdraw)
+    monkeypatch.setattr(rollout_actions, "wait_for_workers", wait)
+    cluster.situation = replace(cluster.situation, state=promote(START, "8", "me"))
+    ended = cluster.run("rollback", "dehusk", "--yes", "--wait")
+    assert "these do not follow it yet" in str(ended.exception)
+    assert left == [("8", "7", True)]
 
 
 def test_where_no_worker_reports_nobody_is_waited_for(cluster: Cluster) -> None:
