@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -200,8 +201,9 @@ async def _swap(stage: Stage) -> None:
 
 
 async def _try_first(stage: Stage, version: str) -> None:
-    """Have it label some sites first, or be compared, or neither."""
-    way = stage.random.choice(["", "canary", "shadow"])
+    """Have it label some sites first, or be compared unless it is anyway, or neither."""
+    is_compared = stage.state.trusted(datetime.now(UTC)) == version
+    way = stage.random.choice(["", "canary"] if is_compared else ["", "canary", "shadow"])
     if way:
         await stage.must(way, version, "--share", f"{stage.random.uniform(0.1, 0.9):.2f}")
         await asyncio.sleep(stage.random.uniform(0, stage.size.pause_seconds))

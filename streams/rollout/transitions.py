@@ -36,9 +36,15 @@ def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:
     """Have a version label a share of the batches as well, of which nothing is published.
 
     Raises:
-        ConfigurationError: it is the one that serves.
+        ConfigurationError: it is the one that serves, or the trusted one beside that, which it is compared
+            with anyway: of what differs, each would be held against the other one.
     """
     _require_other(state, part.version)
+    if part.version == state.trusted(datetime.now(UTC)):
+        raise ConfigurationError(
+            f"version {state.serving} is on probation, and compared with version {part.version} anyway: "
+            "`dehusk model show` has what differs; --limit probation-seconds=0 ends the probation"
+        )
     reason = f"version {part.version} labels {part.share:.3g} of the batches in the shadow"
     return replace(_next(state, by, reason), shadow=part)
 

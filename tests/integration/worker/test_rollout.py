@@ -313,7 +313,7 @@ async def test_a_shadow_is_compared_and_nothing_of_it_is_published(proxied) -> N
     rollout, proxy = proxied
     bench, worker = rollout.bench, rollout.worker()
     await bench.until(worker.has_partitions)
-    await rollout.move("promote", "dehusk/7")
+    await rollout.move("promote", "dehusk/7", "--limit", "probation-seconds=0")
     await rollout.move("shadow", "dehusk/8", "--share", "1")
     await rollout.produce("seen", pages=10)
     await bench.until_done()
@@ -340,7 +340,7 @@ async def _comparison(rollout: Rollout, beyond: int = 0) -> dict:
 async def test_what_a_worker_saw_that_stops_during_a_trial_stays_counted(rollout) -> None:
     bench, worker = rollout.bench, rollout.worker()
     await bench.until(worker.has_partitions)
-    await rollout.move("promote", "dehusk/7")
+    await rollout.move("promote", "dehusk/7", "--limit", "probation-seconds=0")
     await rollout.move("shadow", "dehusk/8", "--share", "1")
     await rollout.produce("first", pages=1)
     await bench.until_done()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Part, Rollout
+from dehusk.schemas.rollout import Limits, Part, Rollout
 from dehusk.streams.rollout.transitions import (
     ask_rollback,
     describe_state,
@@ -129,6 +129,15 @@ def test_the_version_before_is_tried_by_the_one_that_serves_and_not_the_other_wa
     assert with_canary(promoted, Part("9", 0.1), "me").trusted(promoted.change.at) == "7"
 
 
+def test_the_version_before_is_no_shadow_while_the_one_that_serves_is_compared_with_it() -> None:
+    promoted, shadow = promote(START, "8", "me"), Part("7", 1.0)
+    with pytest.raises(ConfigurationError, match="on probation, and compared with version 7 anyway"):
+        with_shadow(promoted, shadow, "me")
+    assert with_shadow(promoted, Part("9", 1.0), "me").shadow == Part("9", 1.0)
+    over = replace(promoted, limits=Limits(probation_seconds=0.0))
+    assert with_shadow(over, shadow, "me").shadow == shadow
+
+
 def test_a_shadow_stays_beside_a_canary_until_it_is_promoted() -> None:
     both = canary(with_shadow(START, Part("9", 1.0), "me"))
     assert both.versions == ("7", "8", "9")
@@ -165,7 +174,8 @@ def test_a_version_that_is_not_fit_is_taken_out_wherever_it_is_named() -> None:
 
 @pytest.mark.parametrize("tried", [with_canary, with_shadow])
 def test_a_version_that_served_before_and_is_not_fit_is_not_gone_back_to(tried) -> None:
-    taken = without_version(tried(promote(START, "8", "me"), Part("7", 0.1), "me"), "7", "a worker", "NaN")
+    over = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=0.0))
+    taken = without_version(tried(over, Part("7", 0.1), "me"), "7", "a worker", "NaN")
     assert taken is not None
     assert (taken.serving, taken.previous, taken.trusted(taken.change.at)) == ("8", None, None)
     assert taken.kept == {"8"}
