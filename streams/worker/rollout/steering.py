@@ -28,6 +28,7 @@ from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
 from dehusk.streams.rollout.view import RolloutView, view
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
+from dehusk.streams.wording import encodable
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout.observing import Observations, pair_of
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans, name_of
@@ -230,10 +231,11 @@ class Steering:
                 self._needs_retry = True
                 _log.warning("version %s of %s does not answer: %s", version, self._reader.scope, error)
             except ConfigurationError as error:
+                reason = encodable(str(error))
                 if is_named:
-                    self._needs_retry, self.refused[version] = True, str(error)
+                    self._needs_retry, self.refused[version] = True, reason
                 _log.warning(
-                    "version %s of %s does not label: %s", version or "newest", self._reader.scope, error
+                    "version %s of %s does not label: %s", version or "newest", self._reader.scope, reason
                 )
         return versions.get(version)
 

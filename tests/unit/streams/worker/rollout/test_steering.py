@@ -150,6 +150,16 @@ async def test_a_tried_version_that_does_not_label_is_taken_back(worker: Worker,
     assert [(each.serving, each.canary, each.shadow) for each in worker.written] == [("7", None, None)]
 
 
+async def test_a_refusal_that_names_a_path_without_utf8_is_reported_without_it(worker: Worker) -> None:
+    async def refuse(_version: str) -> OpenVersion:
+        raise ConfigurationError("/srv/mod\udce8les holds no version 99")
+
+    worker.steering._open = refuse
+    await worker.follow(START, with_canary(START, Part("99", 1.0), "me"))
+    assert worker.steering.refused == {"99": "/srv/mod?les holds no version 99"}
+    assert worker.steering.report().encode()
+
+
 async def test_a_version_that_is_to_serve_first_and_does_not_label_has_nothing_to_go_back_to(
     worker: Worker,
 ) -> None:
