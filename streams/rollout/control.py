@@ -25,7 +25,7 @@ from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.producer import Outgoing, send, send_together
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.models.store import Guard, unguarded
-from dehusk.streams.rollout.evidence import counting, ended_trials
+from dehusk.streams.rollout.evidence import Begins, begins, counting, ended_trials
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 
@@ -145,8 +145,15 @@ class Control:
         stopped = {key.stopped: report for key, report in self.stopped.items() if key.scope == scope}
         last = {key.worker: report for key, (report, _) in self.reports.items() if key.scope == scope}
         reports = [report for name, report in {**stopped, **last}.items() if name not in but]
-        before = [each for each in self.history(scope).values() if each.revision < state.revision]
-        return counting(reports, [*before, state]) if reports else []
+        return counting(reports, self._states_until(scope, state)) if reports else []
+
+    def begins(self, scope: Scope, state: Rollout) -> Begins:
+        """Return the revisions from which on what is seen counts for a state of a roll-out."""
+        return begins(self._states_until(scope, state))
+
+    def _states_until(self, scope: Scope, state: Rollout) -> list[Rollout]:
+        """Return the states of a roll-out that there were before a state, and that one, oldest first."""
+        return [*(each for each in self.history(scope).values() if each.revision < state.revision), state]
 
     def withdrawal(self, key: ControlKey, report: WorkerReport | None = None) -> list[Record]:
         """Return the records that take away a worker's report, and keep what it has seen of trials.

@@ -26,25 +26,38 @@ class _Pair:
     """Steps that are left: each is a trial of its own."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begins:
+    """Revisions from which on what is seen counts."""
+
+    figures: int
+    trials: dict[str, int]
+    """Those of the trials that there are."""
+
+
+def begins(states: Sequence[Rollout]) -> Begins:
+    """Return the revisions from which on what is seen counts for the last of some states."""
+    trials = {trial: _begin(states, partial(_pair, trial)) for trial in _pairs(states[-1])}
+    return Begins(_begin(states, _labeling), trials)
+
+
 def counting(reports: Iterable[WorkerReport], states: Sequence[Rollout]) -> list[WorkerReport]:
     """Return reports with what counts of them for the trials of the last of some states; without the others.
 
     What was seen counts from the state on with which its trial began: until then, or of other versions, it
     was seen of another trial.
     """
-    pairs, figured = _pairs(states[-1]), _labeling(states[-1])
-    begins = {trial: _begin(states, partial(_pair, trial)) for trial in pairs}
-    figures_begin = _begin(states, _labeling)
+    pairs, figured, since = _pairs(states[-1]), _labeling(states[-1]), begins(states)
 
     def counted(report: WorkerReport) -> WorkerReport:
         seen = {
             trial: compared
             for trial, pair in pairs.items()
             if (compared := report.compared(trial)) is not None
-            and report.revision >= begins[trial]
+            and report.revision >= since.trials[trial]
             and _is_of(report, trial, pair)
         }
-        is_figured = report.revision >= figures_begin and (report.serving, report.canary) == figured[:2]
+        is_figured = report.revision >= since.figures and (report.serving, report.canary) == figured[:2]
         return replace(
             report,
             figures=report.figures if is_figured else {},

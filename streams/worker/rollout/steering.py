@@ -22,6 +22,7 @@ from dehusk.schemas.trials import (
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.rollout.control import Control, ControlKey
+from dehusk.streams.rollout.evidence import Begins
 from dehusk.streams.rollout.situation import check_unused, taken_back_versions
 from dehusk.streams.rollout.transitions import describe_versions, without_version
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge
@@ -62,6 +63,10 @@ class StateReader:
     def others(self, *known: WorkerReport) -> list[WorkerReport]:
         """Return what others have seen of the trials of the state, those that have stopped among them."""
         return self._control.evidence(self.scope, {each.worker for each in known})
+
+    def begins(self, state: Rollout) -> Begins:
+        """Return the revisions from which on what is seen counts for a state."""
+        return self._control.begins(self.scope, state)
 
     def live_reports(self) -> list[WorkerReport]:
         """Return the reports of the group's live workers, by name."""
@@ -240,12 +245,16 @@ class Steering:
         return versions.get(version)
 
     def _restart(self, before: Plan, plan: Plan) -> None:
-        """Restart the figures if the versions change; those of the previous version stay for its timeout."""
-        kept = [plan.before.version] if plan.before else []
-        if _labeling_versions(before) != _labeling_versions(plan):
-            self._observations.figures.restart(kept)
-        compared, compared_before = _compared_versions(plan), _compared_versions(before)
-        self._observations.restart(trial for trial in TRIALS if compared[trial] != compared_before[trial])
+        """Restart what has ended or begun since the plan before, be it in a state that was passed over.
+
+        The figures of the previous version stay for its timeout.
+        """
+        since = before.state.revision if before.state else 0
+        begins = self._reader.begins(plan.state) if plan.state else Begins(since + 1, {})
+        if begins.figures > since:
+            self._observations.figures.restart([plan.before.version] if plan.before else [])
+        going_on = {trial for trial, begin in begins.trials.items() if begin <= since}
+        self._observations.restart({*TRIALS} - going_on)
 
     async def _judge(self) -> None:
         plan = self._plans.current
@@ -290,26 +299,6 @@ class Steering:
             self._metrics.rollbacks.labels(verdict.reason.value).inc()
             _log.warning("%s: %s", self._reader.scope, reason)
             self._told(changed)
-
-
-def _labeling_versions(plan: Plan) -> tuple[str | int | None, ...]:
-    """Return the versions that label pages, and the steps that are left, as each is judged anew."""
-    return plan.serving.version, name_of(plan.canary), _steps_left(plan)
-
-
-def _steps_left(plan: Plan) -> int | None:
-    steps = plan.state.steps if plan.state else None
-    return len(steps.shares) if steps else None
-
-
-def _compared_versions(plan: Plan) -> dict[str, tuple[str | int | None, ...]]:
-    """Return the version on trial and the trusted one of each trial, and of a canary the steps left."""
-    serving = plan.serving.version
-    return {
-        SHADOW: (name_of(plan.shadow), serving),
-        CANARY: (name_of(plan.canary), serving, _steps_left(plan)),
-        PROMOTED: (serving, name_of(plan.before)),
-    }
 
 
 def _describe(plan: Plan) -> str:

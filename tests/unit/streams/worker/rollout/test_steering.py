@@ -12,11 +12,12 @@ from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.schemas.trials import CANARY as CANARY_TRIAL
 from dehusk.schemas.trials import PROMOTED, SHADOW, Comparison, Figures, WorkerReport
-from dehusk.streams.rollout.control import ControlKey, state_record
+from dehusk.streams.rollout.control import ControlKey
 from dehusk.streams.rollout.transitions import (
     first_state,
     pause,
     promote,
+    roll_back,
     take_step,
     with_canary,
     with_shadow,
@@ -77,8 +78,9 @@ class Worker:
 
     def tell(self, state: Rollout) -> None:
         """Have the topic say it."""
-        record = state_record(SCOPE, state)
-        self.reader.following._handle(Message(record.key, record.value), 0)
+        change = ControlKey(SCOPE, change=f"{state.change.at} {state.revision}")
+        for key in (change, ControlKey(SCOPE)):
+            self.reader.following._handle(Message(key.encode(), state.encode()), 0)
 
     def hear(self, *reports: WorkerReport) -> None:
         """Have the topic say what other workers report."""
@@ -281,6 +283,24 @@ async def test_figures_begin_anew_with_each_step(worker: Worker) -> None:
     assert (worker.figures.of("8").pages, compared.comparison.pages) == (1, 1)
     await worker.follow(replace(take_step(stepped, "me"), revision=9))
     assert (worker.figures.by_version, compared.comparison) == ({}, Comparison())
+
+
+async def test_a_trial_that_has_ended_is_not_compared_further(worker: Worker) -> None:
+    await worker.follow(START, CANARY)
+    worker.comparing[CANARY_TRIAL].comparison = KEEPS_ALL
+    await worker.follow(promote(CANARY, "8", "me"))
+    assert worker.comparing[CANARY_TRIAL].comparison == Comparison()
+
+
+async def test_figures_begin_anew_with_a_trial_whose_end_and_begin_are_heard_together(worker: Worker) -> None:
+    await worker.follow(START, CANARY)
+    worker.figures.add("8", BAD)
+    worker.comparing[CANARY_TRIAL].comparison = KEEPS_ALL
+    ended = roll_back(CANARY, "ada", "Triton was to blame")
+    worker.tell(ended)
+    await worker.follow(with_canary(ended, Part("8", 0.5), "ada"))
+    assert (worker.steering.report().revision, worker.figures.by_version) == (4, {})
+    assert worker.comparing[CANARY_TRIAL].comparison == Comparison()
 
 
 @pytest.mark.parametrize("refusal", [ConflictError("changed"), UnavailableError("away")])
