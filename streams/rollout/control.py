@@ -109,6 +109,8 @@ class Control:
     """Trials in the order of the topic, each ended by a change that may not count."""
     _claimed_at: int = 0
     """Latest time of a record of a claim, in milliseconds since 1970."""
+    _reported_at: int = 0
+    """Offset of the latest report."""
 
     def apply(self, message: Message, time: int) -> Scope | None:
         """Apply a record, and return the scope whose state it has changed, if any."""
@@ -116,7 +118,7 @@ class Control:
         if key is None:
             return None
         try:
-            return self._apply(key, message.value, time)
+            return self._apply(key, message, time)
         except ConfigurationError as error:
             _log.warning(
                 "%s, record %d of %s, is skipped: %s", key.scope, message.offset, message.topic, error
@@ -189,7 +191,8 @@ class Control:
         claims = self.claims.items()
         return next((key for key, each in claims if key.scope.model == model and each.until > now), None)
 
-    def _apply(self, key: ControlKey, value: bytes | None, time: int) -> Scope | None:
+    def _apply(self, key: ControlKey, message: Message, time: int) -> Scope | None:
+        value = message.value
         if key.change:
             self._apply_change(key, value)
         elif key.claim:
@@ -199,7 +202,7 @@ class Control:
         elif key.stopped:
             _put(self.stopped, key, None if value is None else WorkerReport.decode(value))
         elif key.worker:
-            _put(self.reports, key, None if value is None else (WorkerReport.decode(value), time))
+            self._apply_report(key, message, time)
         else:
             return self._apply_state(key.scope, value)
         return None
@@ -216,6 +219,13 @@ class Control:
             return None
         self.states[scope] = state
         return scope
+
+    def _apply_report(self, key: ControlKey, message: Message, time: int) -> None:
+        """Apply a report unless it is read again, after an outage: later ones are known."""
+        if message.offset < self._reported_at:
+            return
+        self._reported_at, value = message.offset, message.value
+        _put(self.reports, key, None if value is None else (WorkerReport.decode(value), time))
 
     def _apply_claim(self, key: ControlKey, claim: Claim | None, time: int) -> None:
         """Apply a claim; one that is renewed after it has expired comes after those made until then."""

@@ -1,5 +1,6 @@
 """Records of a control topic, and reading them."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -151,8 +152,18 @@ def test_of_workers_that_stop_during_a_trial_the_latest_stay_counted(monkeypatch
 
 def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
     control = Control()
-    for group, worker, time in (("a", "w1", 10), ("a", "w2", 20), ("b", "w3", 20), ("a", "w4", 20)):
+    for group, worker, at in (("a", "w1", 10), ("a", "w2", 20), ("b", "w3", 20), ("a", "w4", 20)):
         report = WorkerReport(worker, 1, "7")
-        control.apply(message(ControlKey(Scope("m", group), worker).encode(), report.encode()), time)
+        control.apply(message(ControlKey(Scope("m", group), worker).encode(), report.encode()), at)
     control.apply(message(ControlKey(Scope("m", "a"), "w4").encode(), None), 30)
     assert [report.worker for report in control.reports_of(Scope("m", "a"), since=15)] == ["w2"]
+
+
+def test_a_report_that_is_read_again_does_not_take_the_place_of_a_later_one() -> None:
+    control, key, now = Control(), ControlKey(SCOPE, "host-1").encode(), int(1000 * time.time())
+    old, new = (WorkerReport("host-1", revision, "7") for revision in (1, 2))
+    for offset, value in enumerate((old.encode(), None, new.encode())):
+        control.apply(Message(key, value, offset=offset), now)
+    for offset, value in enumerate((old.encode(), None, new.encode())):
+        control.apply(Message(key, value, offset=offset), 0 if offset < 2 else now)
+        assert control.live_reports(SCOPE) == [new]
