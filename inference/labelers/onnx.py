@@ -13,7 +13,14 @@ import onnxruntime
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer, concatenate, groups, join, windows
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, signature_of, unknown_signature
+from dehusk.inference.labelers.signature import (
+    SIGNATURE_KEY,
+    Signature,
+    Tensor,
+    names_of,
+    signature_of,
+    unknown_signature,
+)
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
@@ -22,6 +29,8 @@ _TURN_BLOCKS = 16_384
 """Number of blocks after which other calls get their turn; a batch of ordinary pages rarely has more."""
 _ERRORS_ONLY = 3
 """Severity from which ONNX Runtime writes to standard error."""
+_FLOATS = {"float": "FP32", "float16": "FP16"}
+"""Triton's names of the types that have other ones in ONNX Runtime."""
 
 
 class OnnxLabeler:
@@ -162,4 +171,15 @@ def _signature(session: onnxruntime.InferenceSession, file: Path) -> Signature:
     signature = signature_of(declared)
     if signature is None:
         raise ConfigurationError(unknown_signature(str(file), declared))
+    read, answered = ({*map(_tensor, each)} for each in (session.get_inputs(), session.get_outputs()))
+    counts = {count.tensor for count in signature.counts}
+    if (read, answered) != ({*signature.request} | counts, {*signature.answer}):
+        raise ConfigurationError(
+            f"{file} declares the signature {declared!r} and has other tensors: {names_of(read | answered)}"
+        )
     return signature
+
+
+def _tensor(declared: onnxruntime.NodeArg) -> Tensor:
+    kind = declared.type.removeprefix("tensor(").removesuffix(")")
+    return Tensor(declared.name, _FLOATS.get(kind, kind.upper()))

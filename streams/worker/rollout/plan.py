@@ -51,14 +51,18 @@ async def open_version(settings: WorkerSettings, version: str, *, may_be_away: b
     """Open a version that labels a line of text; with `may_be_away`, also one that does not answer at all.
 
     Raises:
-        ConfigurationError: it is not served, speaks no known signature, or rejects the line.
+        ConfigurationError: it is not served, speaks no known signature, or rejects the line; or it runs in
+            this process, and fails.
         UnavailableError: it does not answer.
     """
     pinned = replace(settings, triton=replace(settings.triton, version=version))
     labeler = await asyncio.to_thread(open_labeler, pinned)
     try:
         answer = await _probe(labeler)
-    except UnavailableError:
+    except UnavailableError as error:
+        if settings.labeler == "onnx":  # it is here, and would fail again
+            await labeler.close()
+            raise ConfigurationError(str(error)) from error
         if may_be_away:
             return OpenVersion(version, labeler, None)
         await labeler.close()

@@ -11,9 +11,11 @@ from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.signature import STRUCTURE, TOKENS
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion
+from tests.unit.streams.models import graphs
 
 _, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
 GOLDEN = read_golden(NEWEST.with_name(GOLDEN_FILE))
@@ -131,6 +133,15 @@ def test_a_model_of_another_signature_is_a_configuration_error(tmp_path, monkeyp
     monkeypatch.setattr(onnx, "signature_of", lambda _: None)
     with pytest.raises(ConfigurationError, match="tokens 2 crc32"):
         OnnxLabeler("boilernet")
+
+
+@pytest.mark.parametrize(
+    "content", [graphs.always(0.5, less=1), graphs.always(0.5, signature=STRUCTURE, declared=TOKENS.declared)]
+)
+def test_a_model_of_other_tensors_than_it_declares_is_a_configuration_error(tmp_path, content):
+    graphs.write_version(tmp_path / "m" / "1", content)
+    with pytest.raises(ConfigurationError, match=r"'tokens 2 crc32; .* and has other tensors: .*prob FP32"):
+        OnnxLabeler("m", repository=tmp_path)
 
 
 async def test_a_page_that_onnx_runtime_does_not_take_is_no_bug(labeler):

@@ -58,6 +58,14 @@ async def test_a_version_that_rejects_a_line_of_text_is_refused(models, monkeypa
     assert models["8"].closed
 
 
+async def test_a_version_that_runs_here_and_fails_is_refused(models, monkeypatch) -> None:
+    models["8"].fault = "away"
+    monkeypatch.setattr(plan, "open_labeler", lambda _: models["8"])
+    with pytest.raises(ConfigurationError, match="version 8 is away"):
+        await open_version(ONNX, "8", may_be_away=True)
+    assert models["8"].closed
+
+
 @pytest.fixture
 def served(models, monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions 7 and 8 are served, and 7 is chosen."""
