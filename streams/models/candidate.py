@@ -116,8 +116,15 @@ def find_candidate(path: Path) -> Candidate:
     """Return the files of a version, given its directory or its model file.
 
     Raises:
-        FaultError: there is neither.
+        FaultError: there is neither, or it may not be read.
     """
+    try:
+        return _found(path)
+    except OSError as error:
+        raise _fault(path, error) from error
+
+
+def _found(path: Path) -> Candidate:
     if not path.is_dir():
         open_plain(path, MAX_MODEL_BYTES).close()
         return _candidate(path)

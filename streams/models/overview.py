@@ -95,9 +95,14 @@ def _stored_version(repository: Path, model: str, version: str) -> StoredVersion
 
 
 def card_of(version: Path) -> str:
-    """Return the card of a version; empty where it has none."""
+    """Return the card of a version; empty where it has none that can be seen."""
     file = version / CARD_FILE
-    return read_text(file) if file.exists() else ""
+    return read_text(file) if is_seen(file) else ""
+
+
+def is_seen(file: Path) -> bool:
+    """Return True if there is a file, and the rights to see it."""
+    return os.path.exists(file)  # noqa: PTH110 a Path raises an error without the rights
 
 
 async def read_versions(server: ModelServer) -> OnTriton:

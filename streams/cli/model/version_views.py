@@ -21,7 +21,7 @@ from dehusk.streams.cli.model.rollout_views import print_state
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_object, print_table, warn
 from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
 from dehusk.streams.models.names import FaultError
-from dehusk.streams.models.overview import KnownVersion, card_of
+from dehusk.streams.models.overview import KnownVersion, card_of, is_seen
 from dehusk.streams.models.repair import Repair
 from dehusk.streams.models.server import Statistics
 from dehusk.streams.models.verification import Latency, Report
@@ -181,7 +181,7 @@ def print_removed(name: str, *, as_json: bool) -> None:
 
 
 def _golden_pages(version: Path) -> list[str]:
-    if not (version / GOLDEN_FILE).exists():
+    if not is_seen(version / GOLDEN_FILE):
         return []
     try:
         golden = parse_golden(read_plain(version / GOLDEN_FILE, MAX_TEXT_BYTES))

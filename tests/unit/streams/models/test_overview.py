@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.streams.models.overview import stored_versions
+from dehusk.streams.models.overview import card_of, stored_versions
 from tests.unit.streams.models import graphs
 
 
@@ -34,3 +34,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, target: str) -> None:
         file.symlink_to(target)
     (listed,) = stored_versions(tmp_path, "model")
     assert (listed.sha256, listed.bytes, bool(listed.problem)) == ("", 0, True)
+
+
+def test_a_version_has_no_card_where_the_system_does_not_show_its_files(tmp_path: Path) -> None:
+    assert card_of(tmp_path / ("m" * 300)) == ""

@@ -254,3 +254,17 @@ async def test_a_model_file_is_checked_with_the_answers_beside_it(tmp_path: Path
     (place / "model.onnx").rename(place / "my.onnx")
     report = await check_in_process(find_candidate(place / "my.onnx"), tmp_path, "none", seconds=30)
     assert report.bytes == (place / "my.onnx").stat().st_size
+
+
+def test_a_candidate_that_the_system_does_not_show_has_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(FaultError, match="cannot be read: File name too long"):
+        find_candidate(tmp_path / ("m" * 300))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser has all rights")
+@pytest.mark.parametrize("mode", [0o100, 0])
+def test_a_candidate_that_may_not_be_read_has_a_fault(tmp_path: Path, mode: int) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    place.chmod(mode)
+    with pytest.raises(FaultError, match=r"new.* cannot be read: Permission denied"):
+        find_candidate(place)
