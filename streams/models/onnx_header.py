@@ -6,6 +6,7 @@ installed with a worker. So the few necessary fields of `onnx.proto` are parsed 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from dehusk.inference.labelers.signature import (
     SIGNATURE_KEY,
@@ -17,7 +18,8 @@ from dehusk.inference.labelers.signature import (
 )
 from dehusk.streams.models.names import Fault, FaultError
 
-_MAX_FIELDS = 10_000
+_MAX_FIELDS = 100_000
+"""Fields of a file beyond which it is read no further; models of dehusk have less than a thousand."""
 _GRAPH, _PROPERTIES = 7, 14
 _INPUT, _OUTPUT = 11, 12
 _TYPES = {
@@ -49,15 +51,16 @@ def read_header(content: bytes) -> OnnxHeader:
     Raises:
         FaultError: it is no ONNX file.
     """
+    counted = count(1)
     try:
-        fields = list(_fields_of(memoryview(content), _PROPERTIES, _GRAPH))
-        pairs = [_strings(value) for number, value in fields if number == _PROPERTIES]
+        fields = list(_fields(memoryview(content), counted))
+        pairs = [_strings(value, counted) for number, value in fields if number == _PROPERTIES]
         graphs = [_view(value) for number, value in fields if number == _GRAPH]
-        graph = [field for each in graphs for field in _fields_of(each, _INPUT, _OUTPUT)]
+        graph = [field for each in graphs for field in _fields(each, counted)]
         header = OnnxHeader(
             {pair.get(1, ""): pair.get(2, "") for pair in pairs},
-            tuple(_tensor(value) for number, value in graph if number == _INPUT),
-            tuple(_tensor(value) for number, value in graph if number == _OUTPUT),
+            tuple(_tensor(value, counted) for number, value in graph if number == _INPUT),
+            tuple(_tensor(value, counted) for number, value in graph if number == _OUTPUT),
         )
     except (ValueError, IndexError, KeyError) as error:
         raise FaultError(Fault.NOT_ONNX, f"the model file cannot be read as ONNX: {error}") from error
@@ -90,28 +93,28 @@ def _compare(does: str, expected: set[Tensor], found: set[Tensor]) -> None:
         )
 
 
-def _tensor(value: int | memoryview) -> Tensor:
+def _tensor(value: int | memoryview, counted: Iterator[int]) -> Tensor:
     """Return name and element type of a `ValueInfoProto`."""
     name, kind = "", ""
-    for number, inner in _fields(_view(value)):
+    for number, inner in _fields(_view(value), counted):
         if number == 1:
             name = str(_view(inner), "utf-8")
         elif number == 2:
-            kind = _element_type(_view(inner))
+            kind = _element_type(_view(inner), counted)
     return Tensor(name, kind)
 
 
-def _element_type(type_proto: memoryview) -> str:
-    for number, tensor in _fields(type_proto):
+def _element_type(type_proto: memoryview, counted: Iterator[int]) -> str:
+    for number, tensor in _fields(type_proto, counted):
         if number == 1:
-            for field, element in _fields(_view(tensor)):
+            for field, element in _fields(_view(tensor), counted):
                 if field == 1 and isinstance(element, int):
                     return _TYPES.get(element, f"type {element}")
     return "no tensor"
 
 
-def _strings(value: int | memoryview) -> dict[int, str]:
-    return {number: str(_view(inner), "utf-8") for number, inner in _fields(_view(value))}
+def _strings(value: int | memoryview, counted: Iterator[int]) -> dict[int, str]:
+    return {number: str(_view(inner), "utf-8") for number, inner in _fields(_view(value), counted)}
 
 
 def _view(value: int | memoryview) -> memoryview:
@@ -120,8 +123,8 @@ def _view(value: int | memoryview) -> memoryview:
     return value
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the fields of a protobuf message: number, and a number or bytes."""
+def _fields(message: memoryview, counted: Iterator[int]) -> Iterator[tuple[int, int | memoryview]]:
+    """Yield the fields of a protobuf message: number, and a number or bytes; those of a file are counted."""
     offset = 0
     while offset < len(message):
         key, offset = _varint(message, offset)
@@ -138,15 +141,9 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
                 raise ValueError(f"a field of the unknown kind {kind}")
         if offset > len(message):
             raise ValueError("it ends within a field")
+        if next(counted) > _MAX_FIELDS:
+            raise ValueError(f"it has over {_MAX_FIELDS:,} fields")
         yield key >> 3, value
-
-
-def _fields_of(message: memoryview, *numbers: int) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the fields of some numbers; more than any model has are an error."""
-    for count, field in enumerate(field for field in _fields(message) if field[0] in numbers):
-        if count == _MAX_FIELDS:
-            raise ValueError(f"it has over {_MAX_FIELDS:,} properties, inputs or outputs")
-        yield field
 
 
 def _varint(message: memoryview, offset: int) -> tuple[int, int]:
