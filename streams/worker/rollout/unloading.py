@@ -83,6 +83,7 @@ class Unloading:
         except ConfigurationError as error:
             if is_new:
                 _log.warning("Triton refuses to unload what the roll-out has left: %s", error)
+            gone = set()
         if is_new:
             self._told(state, gone)
 

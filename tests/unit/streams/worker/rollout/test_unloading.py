@@ -155,6 +155,7 @@ async def test_nothing_is_unloaded_if_a_command_comes_meanwhile(group: Group, ch
 async def test_a_triton_that_does_not_answer_is_asked_again_and_one_that_refuses_is_not(
     group: Group, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     group.refusal = UnavailableError("away")
     group.change(ENDED)
     await group.look(0, LATER, LATER + 1)
@@ -162,3 +163,4 @@ async def test_a_triton_that_does_not_answer_is_asked_again_and_one_that_refuses
     group.refusal = ConfigurationError("no")
     await group.look(LATER + RETRY_SECONDS + 1, 9 * LATER)
     assert (len(group.told), "refuses to unload what the roll-out has left: no" in caplog.text) == (2, True)
+    assert "was told to unload" not in caplog.text
