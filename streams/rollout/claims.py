@@ -101,7 +101,8 @@ async def claimed(
     Raises:
         ConflictError: another claim holds, or the state is not of that revision any more.
         ConfigurationError: the topic refuses the record.
-        UnavailableError: the brokers do not answer, or what is done meanwhile takes longer than the seconds.
+        UnavailableError: the brokers do not answer, or what is done meanwhile takes longer than the seconds,
+            or ends with a `TimeoutError` of its own.
     """
     claim = HeldClaim(topic, scope, change)
     done = [claim.key]
@@ -113,10 +114,12 @@ async def claimed(
         check_revision(control, scope, revision)
         keeping = asyncio.create_task(claim.keep())
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as limit:
                 yield claim
         except TimeoutError as error:
-            raise UnavailableError(f"{scope} was not changed within {seconds:g} s") from error
+            if limit.expired():
+                raise UnavailableError(f"{scope} was not changed within {seconds:g} s") from error
+            raise UnavailableError(f"{scope}: {str(error) or 'no answer came in time'}") from error
     finally:
         if keeping is not None:
             keeping.cancel()

@@ -76,6 +76,19 @@ async def test_a_claim_ends_what_lasts_longer_than_it_holds(topic: Topic) -> Non
     assert topic.control().claims == {}
 
 
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [(TimeoutError(110, "Connection timed out", "/srv"), "timed out: '/srv'"), (TimeoutError(), "in time")],
+)
+async def test_a_timeout_of_what_is_done_meanwhile_is_told_as_it_is(
+    topic: Topic, error: TimeoutError, says: str
+) -> None:
+    with pytest.raises(UnavailableError, match=f"model m in group group: .*{says}"):
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+            raise error
+    assert topic.control().claims == {}
+
+
 async def test_a_claim_holds_as_long_as_it_is_renewed(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "RENEW_SECONDS", 0.0)
     async with claimed(TOPIC, SCOPE, 1, CHANGE, 60) as claim:
