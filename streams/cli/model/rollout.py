@@ -208,9 +208,9 @@ Examples:
 def status_command(*, options: RolloutOptions) -> None:
     """Show which versions of MODEL label, who does with what, and what workers have seen of them.
 
-    Figures are added up over the workers that have reported within half a minute, each since the roll-out
-    was last changed. A notice says so if the policy in --model-repository names a version that workers have
-    taken back, which a restart of Triton loads again.
+    Figures are added up over all workers, those that have stopped among them, since the versions last
+    changed. A notice says so if the policy in --model-repository names a version that workers have taken
+    back, which a restart of Triton loads again.
     """
     from dehusk.streams.cli.model.rollout_actions import show_status
 
