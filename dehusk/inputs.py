@@ -1,12 +1,13 @@
 """Pages as a program has them, and errors in the words of the Python interface."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from dehusk.schemas.errors import ExtractionError
-from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.sources.page import offline_page
 
@@ -15,6 +16,7 @@ Html = str | bytes | bytearray | memoryview
 Page = Html | tuple[Html, str | None] | Mapping[str, Any]
 """A page alone, with its URL, or as a mapping of `html` and perhaps `url`, `id`, `content_type`,
 `fetched_at` and `language`."""
+_URL = re.compile(r"\s*https?://[^\s<]+\s*", re.IGNORECASE)
 _ARGUMENTS = {"--max-page-mib": "max_page_bytes", "--page-seconds": "page_seconds"}
 """Arguments by the options of the commands that details of failures name."""
 
@@ -31,6 +33,9 @@ def page_of(html: Html, url: str | None, content_type: str, max_bytes: int, id: 
     for name, value in (("url", url), ("content_type", content_type), ("id", id)):
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name} is {type(value).__name__}, not str")
+    if isinstance(html, str) and _URL.fullmatch(html):
+        detail = "html is the URL of a page, which is not fetched: give what its server answers"
+        raise ExtractionError(SkipReason.NOT_HTML, detail)
     body = html if isinstance(html, str | bytes) else bytes(html)
     page = offline_page(
         url=url or "", body=body, content_type=content_type, id=id, source="python", max_bytes=max_bytes

@@ -60,7 +60,7 @@ def test_rows_that_were_read_become_those_of_clean(crawl: Path, tmp_path: Path) 
     assert found.schema == expected.schema
     assert found.to_pylist() == expected.to_pylist()
     reasons = {row["error"] and row["error"].partition(":")[0] for row in expected.to_pylist()}
-    assert reasons == {None, "no-body", "not-html", "malformed-message"}
+    assert reasons == {None, "no-body", "not-html", "malformed-message", "wrong-format"}
     assert max(batch.num_rows for batch in batches) == 5
     assert arrow.read(str(crawl / "e.html")).__next__()["url"].to_pylist() == [(crawl / "e.html").as_uri()]
 

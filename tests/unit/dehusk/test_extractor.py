@@ -265,3 +265,11 @@ def test_some_labelers_need_no_model(labeler: str) -> None:
     assert "Home" not in document.text
     assert document.text
     assert document.html
+
+
+@pytest.mark.parametrize("html", ["https://example.org/", " HTTP://example.org/a?b\n"])
+def test_the_url_of_a_page_is_no_page(html: str) -> None:
+    with pytest.raises(dehusk.ExtractionError, match="not fetched") as raised:
+        dehusk.extract(html)
+    assert raised.value.reason == "not-html"
+    assert dehusk.extract("See https://example.org/").text == "See https://example.org/"
