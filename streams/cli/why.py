@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   dehusk why https://example.org/a --audit-topic audit
-  dehusk why https://example.org/a --audit-topic audit --json | jq .page""",
+  dehusk why https://example.org/a --audit-topic audit --json | jq .page
+  dehusk why raw-pages/0/78 --audit-topic audit    the page of a message without a URL""",
 )
-@click.argument("url")
+@click.argument("name", metavar="URL|TOPIC/PARTITION/OFFSET")
 @kafka_options
 @optional_topic_option(
     "--audit-topic", required=True, help="The topic that workers write with their option of this name."
@@ -41,24 +42,25 @@ Examples:
     help="Monitoring pages of a worker, whose inspector the links lead to.",
 )
 @json_option("One JSON object per line, with all that is known.")
-def command(*, url: str, kafka: KafkaSettings, audit_topic: str, monitoring_url: str, as_json: bool) -> None:
-    """Say what became of the page of URL, each time that a worker was done with it.
+def command(*, name: str, kafka: KafkaSettings, audit_topic: str, monitoring_url: str, as_json: bool) -> None:
+    """Say what became of a page, each time that a worker was done with it.
 
-    A page gave a document, whose position is named, or it was skipped, or became a dead letter; then there is
-    the reason. A link leads to the page inspector of a worker, which shows what became of each block. The
-    whole topic is read. The status is 1 if it says nothing of the page.
+    The page is named by its URL, or by the position of its message or its document, as logs and dead letters
+    have it. It gave a document, whose position is printed, or it was skipped, or became a dead letter; then
+    there is the reason. A link leads to the page inspector of a worker, which shows what became of each
+    block. The whole topic is read. The status is 1 if it says nothing of the page.
     """
-    asyncio.run(_print(url, kafka, audit_topic, monitoring_url, as_json=as_json))
+    asyncio.run(_print(name, kafka, audit_topic, monitoring_url, as_json=as_json))
 
 
-async def _print(url: str, kafka: KafkaSettings, topic: str, monitoring_url: str, *, as_json: bool) -> None:
+async def _print(name: str, kafka: KafkaSettings, topic: str, monitoring_url: str, *, as_json: bool) -> None:
     from dehusk.streams.topics.audit import find_entries
 
-    async with aclosing(find_entries(kafka, topic, url)) as stream:
+    async with aclosing(find_entries(kafka, topic, name)) as stream:
         entries = sorted([entry async for entry in stream], key=lambda entry: entry.done_at)
     if not entries:
         raise ConfigurationError(
-            f"{topic} says nothing of {printable(url)}: no worker that writes to it had such a page, "
+            f"{topic} says nothing of {printable(name)}: no worker that writes to it had such a page, "
             "or the topic no longer holds the record; give the whole URL, as the crawler did"
         )
     for entry in entries:

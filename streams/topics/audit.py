@@ -110,19 +110,22 @@ class AuditEntry:
     page: AuditedPage
 
 
-async def find_entries(kafka: KafkaSettings, topic: str, url: str) -> AsyncGenerator[AuditEntry, None]:
-    """Yield the outcomes that the topic holds now of the page of a URL, in order per partition.
+async def find_entries(kafka: KafkaSettings, topic: str, name: str) -> AsyncGenerator[AuditEntry, None]:
+    """Yield the outcomes that the topic holds now of some pages, in order per partition.
+
+    The name is the URL of a page, or the position of its message or its document as text.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    wanted = unquote(known_url(url) or url)
+    url = unquote(known_url(name) or name)
     async with aclosing(read(kafka, topic)) as messages:
         async for message, milliseconds in messages:
             record = read_audit_record(message)
             if record is None:
                 continue
             for page in record.pages:
-                if page.url and unquote(page.url) == wanted:
+                is_named = name == str(record.source) or (page.document and name == str(page.document))
+                if is_named or (page.url and unquote(page.url) == url):
                     yield AuditEntry(record_time(milliseconds), record, page)

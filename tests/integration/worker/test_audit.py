@@ -51,6 +51,8 @@ async def test_every_message_has_a_record_and_a_page_is_explained(bench, fresh: 
     said = why(bench, audit, urls[0], "--monitoring-url", "https://worker.test:8443")
     assert f"document at {'/'.join(map(str, written.values()))}\n" in said.stdout
     assert f"inspect it: https://worker.test:8443/inspect/#{position}\n" in said.stdout
+    for place in (position, "/".join(map(str, written.values()))):
+        assert why(bench, audit, place, "--json").stdout.splitlines() == [first]
     assert json.loads(first)["record"]["model"] == {"name": "boilerpipe", "version": "1"}
     assert why(bench, audit, "nothing").returncode == 1
     unknown = why(bench, audit, "https://example.org/never")
