@@ -133,17 +133,17 @@ def command(
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
     feed` does: HTML files and directories of them, JSON lines, WARC and ARC files, plain or compressed by
-    gzip, xz, bzip2 or zstd, and WACZ files. Each may lie in a store: s3://, gs://, https://, webhdfs://; a
-    URL that ends with a slash is a folder. Lines or Parquet with the columns of Common Crawl's index stand
-    for the records that they point to, below --warc-directory. Writes one JSON line per page, in the same
-    order, as soon as it is done: {"id", "url", "site", "fetched_at", "title", "headline", "language",
-    "declared_language", "language_probability", "text", "comments", "model", "labeler", "content_hash",
-    "simhash", "minhash", "metadata", "expected_f1", "page_kind", "page_kind_probability", "blocks",
-    "error"}, where `model` is {"name", "version"} and a block is {"text", "path", "probability", "content",
-    "comment", "xpath"}. `comments` is null if the model does not tell user comments apart, `page_kind` if
-    it does not tell the kind of a page. With --site-statistics, there are "template", as in the documents
-    of a worker, and the "frequency" of each block, too; with --with-links, "links" of {"url", "text",
-    "block"}.
+    gzip, xz, bzip2 or zstd, WACZ files, and Parquet with these columns. Each may lie in a store: s3://,
+    gs://, https://, webhdfs://; a URL that ends with a slash is a folder. Lines or Parquet with the columns
+    of Common Crawl's index stand for the records that they point to, below --warc-directory. Writes one JSON
+    line per page, in the same order, as soon as it is done: {"id", "url", "site", "fetched_at", "title",
+    "headline", "language", "declared_language", "language_probability", "text", "comments", "model",
+    "labeler", "content_hash", "simhash", "minhash", "metadata", "expected_f1", "page_kind",
+    "page_kind_probability", "blocks", "error"}, where `model` is {"name", "version"} and a block is {"text",
+    "path", "probability", "content", "comment", "xpath"}. `comments` is null if the model does not tell user
+    comments apart, `page_kind` if it does not tell the kind of a page. With --site-statistics, there are
+    "template", as in the documents of a worker, and the "frequency" of each block, too; with --with-links,
+    "links" of {"url", "text", "block"}.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and

@@ -92,11 +92,12 @@ def command(
     """Put pages from files on a topic, keyed and written as a crawler would.
 
     PATH is a file or a directory, read to its depth: HTML files, JSON lines (one {"id","url","html"} per
-    line), WARC and ARC files, each plain or compressed by gzip, xz, bzip2 or zstd, and WACZ files; `-` is
-    JSON lines on standard input. Each may lie in a store: s3://, gs://, https://, webhdfs://; a URL that ends
-    with a slash is a folder. Lines or Parquet with the columns of Common Crawl's index stand for the records
-    that they point to, below --warc-directory. JSON lines are known by their first line, or by .jsonl,
-    .ndjson or .jl. Memory stays the same however much there is, and where Kafka is slow, reading waits.
+    line), WARC and ARC files, each plain or compressed by gzip, xz, bzip2 or zstd, WACZ files, and Parquet
+    with columns as JSON lines have fields; `-` is JSON lines on standard input. Each may lie in a store:
+    s3://, gs://, https://, webhdfs://; a URL that ends with a slash is a folder. Lines or Parquet with the
+    columns of Common Crawl's index stand for the records that they point to, below --warc-directory. JSON
+    lines are known by their first line, or by .jsonl, .ndjson or .jl. Memory stays the same however much
+    there is, and where Kafka is slow, reading waits.
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named. The numbers of

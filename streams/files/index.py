@@ -1,9 +1,8 @@
 """Pages of the WARC records that the rows of an index point to, several of which are read at once."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import BinaryIO
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
@@ -11,16 +10,10 @@ from dehusk.streams.files.page_lines import parse_line
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.sources.fields import Fields
 from dehusk.streams.sources.page import Outcome
-from dehusk.streams.sources.warc_pointer import POINTER_COLUMNS, WarcPointer, is_pointer
-from dehusk.streams.wording import how_to_install
+from dehusk.streams.sources.warc_pointer import OFFSET_COLUMNS, WarcPointer, is_pointer
 
-PARQUET = b"PAR1"
 _AT_ONCE = 16
 """Records that are read at once: from a store, each takes some 50 ms, most of them waiting."""
-_ROWS = 256
-"""Rows of Parquet that are read at once."""
-_BUFFER_BYTES = 1 << 20
-"""Bytes of a column that are read at once."""
 _PASSED = Skipped(SkipReason.NOT_A_PAGE, "it was read before")
 
 _CDX = {
@@ -60,21 +53,9 @@ def _columns(fields: Fields) -> Fields:
     return {_CDX.get(name, name): value for name, value in fields.items()}
 
 
-def parquet_rows(stream: BinaryIO) -> Iterator[Row]:
-    """Yield the rows of a file of Parquet, of which only the columns of pointers are read.
-
-    A file without them is Damaged.
-
-    Raises:
-        OSError: it is damaged, or the extra `parquet` is not installed.
-    """
-    try:
-        from dehusk.streams.files.parquet_index import batches  # noqa: PLC0415 it needs the extra `parquet`
-    except ModuleNotFoundError as error:
-        raise OSError(f"Parquet needs an extra: {how_to_install('parquet')}") from error
-
-    for rows in batches(stream, POINTER_COLUMNS, _ROWS, _BUFFER_BYTES):
-        yield from rows
+def is_index(columns: Collection[str]) -> bool:
+    """Return True for the columns of an index in Parquet."""
+    return {"url", "warc_filename"} <= {*columns} and not {*OFFSET_COLUMNS}.isdisjoint(columns)
 
 
 def follow(

@@ -1,4 +1,4 @@
-"""Pages in lines of JSON: `{"id", "url", "html"}`."""
+"""Pages in lines of JSON, `{"id", "url", "html"}`, and in rows of Parquet with such columns."""
 
 import codecs
 import json
@@ -14,7 +14,7 @@ from dehusk.streams.sources.page import Outcome, offline_page, page_url
 
 @dataclass(frozen=True, slots=True)
 class LineFields:
-    """Paths of the fields of a line that holds a page, as `value_at` takes them."""
+    """Paths of the fields of a line or row that holds a page, as `value_at` takes them."""
 
     id: str = "id"
     url: str = "url"
@@ -22,12 +22,15 @@ class LineFields:
 
 
 DEFAULT_FIELDS = LineFields()
+Identity = tuple[str | None, str | None]
+"""Identifier and URL."""
 
 
 def read_page_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
     """Return the page of a line `{"id", "url", "html"}`, whose URL may be anything, also empty."""
     try:
-        return _page(parse_line(line), line, max_bytes, names)
+        fields = parse_line(line)
+        return _page(fields, identity_of(fields, line, names), max_bytes, names)
     except PageError as error:
         return Broken(error.reason, str(error))
 
@@ -36,9 +39,23 @@ def read_keyed_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIE
     """Return the page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
     try:
         fields = parse_line(line)
-        outcome = _page(fields, line, max_bytes, names)
+        return _keyed(fields, _page(fields, identity_of(fields, line, names), max_bytes, names), names)
     except PageError as error:
         return Broken(error.reason, str(error))
+
+
+def read_page_row(row: Fields, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
+    """Return the page of a row of Parquet, whose HTML may be text or bytes, as of a line."""
+    return _page(row, (_plain(row, names.id), _plain(row, names.url)), max_bytes, names)
+
+
+def read_keyed_row(row: Fields, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
+    """Return the page of a row that is to be put on a topic, as of a line."""
+    return _keyed(row, read_page_row(row, max_bytes, names), names)
+
+
+def _keyed(fields: Fields, outcome: Outcome, names: LineFields) -> Outcome:
+    """Return a page, or what is wrong with its URL."""
     if isinstance(outcome, Broken):
         return outcome
     try:
@@ -71,9 +88,7 @@ def parse_line(line: bytes) -> Fields:
     return parse_object(line.removeprefix(codecs.BOM_UTF8))
 
 
-def identity_of(
-    fields: Fields, line: bytes, names: LineFields = DEFAULT_FIELDS
-) -> tuple[str | None, str | None]:
+def identity_of(fields: Fields, line: bytes, names: LineFields = DEFAULT_FIELDS) -> Identity:
     """Return the id and the URL that the line of a page gives.
 
     Raises:
@@ -90,8 +105,8 @@ def is_page_list(line: bytes) -> bool:
         return False
 
 
-def _page(fields: Fields, line: bytes, max_bytes: int, names: LineFields) -> Outcome:
-    name, url = identity_of(fields, line, names)
+def _page(fields: Fields, identity: Identity, max_bytes: int, names: LineFields) -> Outcome:
+    name, url = identity
     html = value_at(fields, names.html)
     if html is ABSENT:
         detail = (
@@ -100,7 +115,7 @@ def _page(fields: Fields, line: bytes, max_bytes: int, names: LineFields) -> Out
         )
         return Broken(BrokenReason.WRONG_FORMAT, detail, url, name)
     try:
-        body = expect_text(html, names.html)
+        body = html if isinstance(html, bytes) else expect_text(html, names.html)
     except PageError as error:
         return Broken(error.reason, str(error), url, name)
     outcome = offline_page(url=url or "", body=body, id=name, source="json", max_bytes=max_bytes)
@@ -125,6 +140,14 @@ def _text(fields: Fields, path: str, line: bytes) -> str | None:
     if type(value) is int:
         return str(value)
     return encode_text(value if isinstance(value, str) else _json(path, line)).decode()
+
+
+def _plain(fields: Fields, path: str) -> str | None:
+    """Return a value as encodable text; None if there is none."""
+    value = _value(fields, path)
+    if value in (None, ""):
+        return None
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else encode_text(str(value)).decode()
 
 
 def _json(path: str, line: bytes) -> str:

@@ -4,7 +4,8 @@ A file's name tells what it holds: `.warc` and `.arc` are archives, `.wacz` is a
 `.ndjson` and `.jl` are lines of JSON, `{"id", "url", "html"}`, one page each. Other names are told by what
 the file begins with: a record of an archive, or one of these lines; what is left is one HTML page. All but
 WACZ may be compressed with gzip, xz, bzip2 or zstd; lines may be in UTF-16. Lines, or rows of Parquet, may
-also point to records of WARC files, as Common Crawl's index does. Objects in stores are read as files are.
+also point to records of WARC files, as Common Crawl's index does; other rows hold a page. Objects in stores
+are read as files are.
 Everything is read as a stream: memory holds one page at a time, and a few of those that are pointed to.
 """
 
@@ -15,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from itertools import chain, islice
 from mimetypes import MimeTypes
@@ -24,7 +25,7 @@ from typing import BinaryIO, Generic, TypeVar, cast
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
-from dehusk.streams.files.index import PARQUET, Row, begins_index, follow, parquet_rows, read_row
+from dehusk.streams.files.index import Row, begins_index, follow, is_index, read_row
 from dehusk.streams.files.inflating import InUtf8, Piped, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import (
     DEFAULT_FIELDS,
@@ -32,7 +33,9 @@ from dehusk.streams.files.page_lines import (
     is_page_line,
     is_page_list,
     read_keyed_line,
+    read_keyed_row,
     read_page_line,
+    read_page_row,
 )
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place
@@ -42,15 +45,21 @@ from dehusk.streams.sources.compression import DAMAGE
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
 from dehusk.streams.sources.sniffing import BLANK, SNIFFED, WHOLE_PAGE
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
-from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
+from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, OFFSET_COLUMNS, POINTER_COLUMNS, WarcPointer
 from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
+from dehusk.streams.wording import how_to_install
 
+_PARQUET = b"PAR1"
+_COLUMNS = f"url, warc_filename and {OFFSET_COLUMNS[-1]}"
+"""Columns of an index of WARC files, as an error names them."""
 _ZIP = b"PK\x03\x04"
 _JSON = "application/json"
 _OF_JSON = "pages in JSON are objects with `html`, each on a line of its own, as `jq -c` writes them"
 _STANDARD_OUTPUT = 1
 """Descriptor of standard output."""
 _HTML_BEGINS = (b"<", codecs.BOM_UTF16_LE + b"<\0", codecs.BOM_UTF16_BE + b"\0<")
+_ROWS_AT_ONCE, _PAGES_AT_ONCE = 256, 8
+"""Rows of Parquet that are read at once."""
 Item = TypeVar("Item")
 
 WACZ = ".wacz"
@@ -234,7 +243,7 @@ class _PageReader(_LineReader[Outcome]):
         start = peek(stream)
         if start.startswith(_ARCHIVE_BEGINS):
             yield from read_warc(stream, self._max_bytes)
-        elif start.startswith((_ZIP, PARQUET)):
+        elif start.startswith((_ZIP, _PARQUET)):
             kind = "a zip file" if start.startswith(_ZIP) else "Parquet"
             yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} is {kind}: give its path")
         elif not start.lstrip(BLANK).startswith(_HTML_BEGINS):
@@ -250,9 +259,8 @@ class _PageReader(_LineReader[Outcome]):
         if kind in ARCHIVES or peek(stream).startswith(_ARCHIVE_BEGINS):
             yield from (_located(outcome, name) for outcome in self._read_archive(stream, kind))
             return
-        if kind == ".parquet" or peek(stream).startswith(PARQUET):
-            rows = parquet_rows(stream)
-            yield from (_located(outcome, name) for outcome in self._follow(rows, name))
+        if kind == ".parquet" or peek(stream).startswith(_PARQUET):
+            yield from (_located(outcome, name) for outcome in self._read_parquet(stream, name))
             return
         first = self._first_line(stream)
         if is_page_list(first):
@@ -280,6 +288,31 @@ class _PageReader(_LineReader[Outcome]):
             return
         rows = _LineReader(read_row, self._max_bytes, self._position).read_lines(stream, name, first)
         yield from self._follow(rows, name)
+
+    def _read_parquet(self, stream: BinaryIO, name: str) -> Iterator[Outcome]:
+        """Yield the pages in the rows of a file, or those that its rows point to.
+
+        Raises:
+            OSError: it is damaged, or the extra `parquet` is not installed.
+        """
+        try:
+            from dehusk.streams.files.parquet import ParquetFile  # noqa: PLC0415 it needs the extra `parquet`
+        except ModuleNotFoundError as error:
+            raise OSError(f"Parquet needs an extra: {how_to_install('parquet')}") from error
+
+        file, columns = ParquetFile(stream), [path.partition(".")[0] for path in astuple(self._fields)]
+        if self._fields.html.partition(".")[0] in file.columns:
+            read_row = read_keyed_row if self._needs_url else read_page_row
+            for row in file.rows(columns, _PAGES_AT_ONCE):
+                yield read_row(row, self._max_bytes, self._fields)
+        elif is_index(file.columns):
+            yield from self._follow(file.rows(POINTER_COLUMNS, _ROWS_AT_ONCE), name)
+        else:
+            detail = (
+                f"Parquet without the columns {_COLUMNS} of an index of WARC files, and without a column "
+                f"{self._fields.html!r} of pages: say which one has them, --field html=COLUMN"
+            )
+            yield Damaged(BrokenReason.MALFORMED_MESSAGE, detail)
 
     def _follow(self, rows: Iterator[Row], name: str) -> Iterator[Outcome]:
         """Yield the pages that the rows of an index point to; Damaged without a folder of the WARC files."""

@@ -122,7 +122,8 @@ line_fields_option = click.option(
     metavar="NAME=PATH",
     multiple=True,
     callback=lambda _context, _option, given: LineFields(**_paths(given, _LINE_NAMES)),
-    help="Path in JSON lines to what a page needs, e.g. --field url=link --field html=page.body. Names: "
+    help="Path in JSON lines, or in rows of Parquet, to what a page needs, e.g. --field url=link "
+    "--field html=page.body. Names: "
     f"{', '.join(_LINE_NAMES)}; each stands at the top under its own name by default.",
 )
 

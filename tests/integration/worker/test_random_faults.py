@@ -28,7 +28,7 @@ def changing(pages: list[Record], chance: random.Random) -> Iterator[Record]:
 
 
 class Faults:
-    """What happens to the workers and services of a test, in an order that a seed tells."""
+    """Faults of the workers and services of a test, in an order that a seed tells."""
 
     def __init__(self, bench: Bench, seed: int) -> None:
         self._bench = bench

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
+from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.files.page_lines import LineFields
 from dehusk.streams.files.position import InputPosition, Place
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.sources.warc import write_warc
@@ -173,6 +174,32 @@ def test_parquet_that_is_cut_off_is_damaged(crawl, folder, cut):
     *_, damaged = read(folder / "index.parquet", folder)
     assert isinstance(damaged, Damaged)
     assert "no whole file of Parquet" in damaged.detail
+
+
+def test_pages_in_columns_are_read(folder):
+    rows = [
+        {"id": 7, "url": "http://x.test/1", "html": "<p>Ünö"},
+        {"id": None, "url": "", "html": "<p>two"},
+        {"id": 9, "url": None, "html": None},
+    ]
+    (folder / "pages.parquet").write_bytes(as_parquet(rows))
+    first, second, empty = read(folder / "pages.parquet", None)
+    assert (first.id, first.url, first.html.decode()) == ("7", "http://x.test/1", "<p>Ünö")
+    assert (second.id, second.url, second.html) == (None, "", b"<p>two")
+    assert (empty.reason, empty.id) == (SkipReason.NO_BODY, "9")
+    first, second, empty = read(folder / "pages.parquet", None, needs_url=True)
+    assert (first.url, second.reason) == ("http://x.test/1", BrokenReason.MISSING_URL)
+
+
+def test_pages_in_columns_of_other_names_are_read_as_bytes_too(folder):
+    rows = [{"link": "http://x.test/1", "page": {"body": "<p>Ü".encode()}}, {"link": None, "page": None}]
+    (folder / "pages").write_bytes(as_parquet(rows))
+    fields = LineFields(url="link", html="page.body")
+    page, broken = read(folder / "pages", None, fields=fields)
+    assert (page.url, page.html.decode()) == ("http://x.test/1", "<p>Ü")
+    assert broken.reason is BrokenReason.WRONG_FORMAT
+    (damaged,) = read(folder / "pages", None, fields=LineFields(html="body"))
+    assert "without a column 'body' of pages" in damaged.detail
 
 
 def test_parquet_of_something_else_is_named(folder):
