@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import version
@@ -68,7 +69,7 @@ _COMMANDS = {
     "up": "Start Kafka, Redis and Triton on this machine.",
     "feed": "Put pages from files on the input topic.",
     "read": "Print the documents of the output topic, or write them to files.",
-    "clean": "Clean pages offline: HTML, JSON lines or web archives in, JSON lines or files out.",
+    "clean": "Clean pages offline: HTML, JSON lines, Parquet or web archives in, JSON lines or files out.",
     "inspect": "Show what becomes of each block of a page, and why.",
     "label": "Label the blocks of pages, for training, in a browser.",
     "why": "Say what became of a page.",
@@ -90,6 +91,16 @@ class _LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 click's
         return _load(cmd_name) if cmd_name in _COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for name in get_close_matches(args[0], _COMMANDS, 1):
+                error.message += f" Did you mean {name}?"
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 click's
         with formatter.section("Commands"):

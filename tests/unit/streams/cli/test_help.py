@@ -5,6 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
+from dehusk.streams.cli import cli
 
 HEAVY = {
     *("aiohttp", "aiokafka", "faust", "google.protobuf", "grpc", "numpy", "onnxruntime", "prometheus_client"),
@@ -54,3 +57,11 @@ def test_help_loads_the_command_line(ended: subprocess.CompletedProcess[str]) ->
 def test_help_loads_neither_clients_nor_arrays(ended: subprocess.CompletedProcess[str], words: str) -> None:
     assert f"{words} [OPTIONS]" in ended.stdout
     assert set(json.loads(ended.stderr)[words]) & HEAVY == set()
+
+
+def test_a_command_that_is_misspelt_is_told_the_one_that_was_meant() -> None:
+    ended = CliRunner().invoke(cli, ["claen", "page.html"])
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
+        2,
+        "Error: No such command 'claen'. Did you mean clean?",
+    )
