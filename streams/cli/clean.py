@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from functools import partial
 from os.path import realpath  # which takes loops of links, unlike Path.resolve
 from pathlib import Path
@@ -159,6 +160,8 @@ def command(
     require_labeler_of_model(settings.labeler)
     form = TEXTS if output and output.format == TEXTS else settings.format
     require_place(form, settings.options)
+    if not paths and sys.stdin.isatty():
+        click.echo("dehusk: reads the terminal, a page of HTML or JSON lines; Ctrl-D ends it", err=True)
     paths = paths or (STANDARD_INPUT,)
     for path in paths:
         require_path(path)

@@ -133,7 +133,7 @@ class Bucket:
         if code in _BUCKET_CODES:
             return NoBucketError(f"there is no bucket {self.url}")
         if isinstance(error, FileNotFoundError):
-            return NotStoredError(f"there is no object {name}")
+            return NotStoredError(f"there is no object {name}; the URL of a folder ends with a slash")
         if isinstance(error, exceptions.PermissionDeniedError):
             return StoreError(f"{self.url} denies access to {name} ({code or status})")
         if status == 416:
