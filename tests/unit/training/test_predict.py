@@ -62,7 +62,7 @@ async def test_pages_give_their_text_and_broken_ones_a_message(tmp_path, capsys)
         {"id": None, "text": ""},
     ]
     messages = capsys.readouterr().err.splitlines()
-    reasons = ["2: no-body", "4: no-body", "malformed-message", "malformed-message"]
+    reasons = ["2: wrong-format", "4: no-body", "malformed-message", "malformed-message"]
     assert [message.partition(": line")[0] for message in messages] == reasons
 
 

@@ -150,7 +150,7 @@ def test_lines_with_fields_of_other_names_are_read(tmp_path: Path) -> None:
     line = json.loads(ended.stdout)
     assert (ended.exit_code, line["url"], line["error"], ended.stderr) == (0, "https://a.test/", None, "")
     ended = clean(file)
-    assert "with the fields 'link, page', without 'html': say where" in ended.stdout
+    assert "with the fields 'link, page', without 'html': `dehusk clean`" in ended.stdout
     ended = clean(file, "--field", "body=page.body")
     assert (ended.exit_code, "NAME=PATH with a name of: id, url, html" in ended.stderr) == (2, True)
 
