@@ -110,8 +110,8 @@ def _page(fields: Fields, identity: Identity, max_bytes: int, names: LineFields)
     html = value_at(fields, names.html)
     if html is ABSENT:
         detail = (
-            f"an object with the fields {quote_names(fields)}, without {names.html!r}: `dehusk clean` and `feed` "
-            "take the page from another one by --field html=PATH"
+            f"an object with the fields {quote_names(fields)}, without {names.html!r}: "
+            "`dehusk clean` and `feed` take the page from another one by --field html=PATH"
         )
         return Broken(BrokenReason.WRONG_FORMAT, detail, url, name)
     try:
