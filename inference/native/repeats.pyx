@@ -64,8 +64,8 @@ def redundant(
 ) -> object:
     """Return the block that each repeats in a long run, or -1 for none and for intended repetitions.
 
-    Intended are those near a block of the same kind, or in cells, and runs that are short without the code in
-    them. `alike` and `features`, whose column `in_cell` tells the blocks in cells, and `code`, which is 1 for code
+    Intended are those that repeat a block of the same kind nearby, or alone, or in a cell, such as the parameter
+    of two functions, and runs that are short without the code in them. `alike` and `features`, whose column `in_cell` tells the blocks in cells, and `code`, which is 1 for code
     that is shown, are None where the kinds are not known; `counts` are the words of each block.
     """
     cdef Py_ssize_t count = len(repeats), block, begin = 0
@@ -77,7 +77,7 @@ def redundant(
     for block in range(count):
         earlier = repeats[block] if repeating[block] >= MIN_REPEATED_WORDS else ABSENT
         if earlier != ABSENT and alike is not None and alike[block] == alike[earlier]:
-            if block - earlier <= NEAR or features[block, in_cell]:
+            if block - earlier <= NEAR or features[block, in_cell] or not _is_in_run(block, repeats):
                 earlier = ABSENT
         column[block] = earlier
     for block in range(count if code is not None else 0):
@@ -92,6 +92,14 @@ def redundant(
         ):
             column[begin : block + 1] = ABSENT
     return found
+
+
+cdef bint _is_in_run(Py_ssize_t block, const int32_t[::1] repeats) noexcept:
+    """Return True if the block before or after one repeats the block before or after the same one."""
+    cdef int32_t earlier = repeats[block]
+    return (block > 0 and repeats[block - 1] != ABSENT and repeats[block - 1] == earlier - 1) or (
+        block + 1 < len(repeats) and repeats[block + 1] == earlier + 1
+    )
 
 
 cdef Runs _go_on(Runs *running, int32_t block, int32_t[::1] previous, uint32_t words) noexcept:

@@ -224,6 +224,14 @@ def test_cells_of_one_kind_repeat_each_other_on_purpose() -> None:
     assert (copies.repeat[7:] >= 0).all()
 
 
+def test_a_block_that_alone_repeats_one_of_its_kind_is_meant() -> None:
+    same = "<p>" + " ".join(f"word{number}" for number in range(40))
+    others = "".join(f"<p>text {letter}" for letter in "abcdefghijkl")
+    assert (encode(segment(f"<div><p>f{same}{others}<p>g{same}<p>end</div>".encode())).repeat == -1).all()
+    copies = encode(segment(f"<div><p>f{same}{others}<p>f{same}<p>end</div>".encode()))
+    assert copies.repeat[-3:].tolist() == [0, 1, -1]
+
+
 def test_what_repeats_one_of_its_kind_near_it_is_meant() -> None:
     verse = "".join(f"<p>{' '.join(f'word{line}{number}' for number in range(20))}" for line in range(2))
     assert (encode(segment(f"<article>{verse}<h2>Again</h2>{verse}</article>".encode())).repeat == -1).all()
