@@ -36,7 +36,8 @@ _LISTS = (Container.LIST, Container.NUMBERED_LIST)
 _ITEMS = (Container.TASK, Container.NOTE)
 """Containers of the content of items."""
 _LANGUAGE = re.compile(
-    r"(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*|(?:hljs|sourceCode)\s+)"
+    r"(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*"
+    r"|(?:hljs|sourceCode)\s+(?:lang(?:uage)?-)?)"
     r"([\w+#.-]{1,30})"
 )
 _NO_LANGUAGE = frozenset(
@@ -228,7 +229,8 @@ def _list(node: Node, children: list[Block]) -> list[Block]:
 
 def _grid(rows: Sequence[Node]) -> list[list[Cell]] | None:
     """Return the cells of rows in the columns that hold any; None if they are no table."""
-    cells_of_rows = [_cells(row) for row in rows]
+    is_headed = bool(rows) and _is_header(rows[0])
+    cells_of_rows = [_cells(row, is_headed=is_headed) for row in rows]
     filled_rows = [row for row in cells_of_rows if row]
     if len(filled_rows) < 2 or any(row is None for row in cells_of_rows):
         return None
@@ -239,7 +241,13 @@ def _grid(rows: Sequence[Node]) -> list[list[Cell]] | None:
     return [[row.get(column, Cell()) for column in columns] for row in filled_rows]
 
 
-def _cells(row: Node) -> dict[int, Cell] | None:
+def _is_header(row: Node) -> bool:
+    """Return True for a row of header cells, which tables for layout do not have."""
+    kinds = [child.kind for child in row.children if isinstance(child, Node)]
+    return len(kinds) > 1 and all(kind == Container.HEADER_CELL for kind in kinds)
+
+
+def _cells(row: Node, *, is_headed: bool) -> dict[int, Cell] | None:
     """Return the cells of a row by their columns; None if it is of a layout table."""
     cells: dict[int, Cell] = {}
     is_line = all(leaf.in_row for leaf in row.leaves())
@@ -248,7 +256,7 @@ def _cells(row: Node) -> dict[int, Cell] | None:
             continue
         if not isinstance(child, Node) or child.kind not in _CELLS or _holds_table(child):
             return None
-        if not is_line and _lays_out(child):
+        if not is_line and _lays_out(child, is_headed=is_headed):
             return None
         lines = list(_lines_of(child))
         if lines:
@@ -265,11 +273,16 @@ def _holds_table(node: Node) -> bool:
     )
 
 
-def _lays_out(cell: Node) -> bool:
-    """Return True if a cell holds a section, code or running text; of its lists, the longest item counts."""
+def _lays_out(cell: Node, *, is_headed: bool) -> bool:
+    """Return True if a cell holds a section or code, or running text in a table without a row of header cells.
+
+    Of its lists, the longest item counts.
+    """
     texts = [leaf.line.text for leaf in cell.leaves()]
     if cell.is_sectioned or any("\n" in text for text in texts):
         return True
+    if is_headed:
+        return False
     items = [len(leaf.line.text) for leaf in _leaves_in_lists(cell)]
     others = sum(map(len, texts)) - sum(items)
     return len(texts) > 1 and others + max(items, default=0) > _RUNNING_TEXT

@@ -317,6 +317,7 @@ def test_an_image_is_kept_where_its_caption_is_left_out(figure: str) -> None:
         ("<pre class='brush: js; gutter: false'>", "js"),
         ("<pre data-lang=Go>", "go"),
         ("<pre><code class='hljs rust'>", "rust"),
+        ("<pre><code class='hljs language-rust'>", "rust"),
         ("<div class=sourceCode><pre class='sourceCode haskell'>", "haskell"),
         ("<pre class='x' data-language='a`b c'>", "a"),
         ("<pre>", ""),
@@ -366,6 +367,10 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
         (
             "<tr><th>a<th>b<th>c<tr><td>d<td><ul><li>red<li>green</ul><td>e<tr><td colspan=2>f<td>g",
             "| a | b | c |\n| --- | --- | --- |\n| d | red green | e |\n| f |  | g |",
+        ),
+        (
+            f"<tr><th>a<th>b<tr><td>c<td><p>{'d' * 150}<p>{'e' * 150}",
+            f"| a | b |\n| --- | --- |\n| c | {'d' * 150} {'e' * 150} |",
         ),
         (
             f"<tr><th>a<th>b<tr><td>c<td><ol><li>{'d' * 150}<li>{'e' * 150}</ol>",
