@@ -91,11 +91,17 @@ _KINDS = {
         """.split(),
         SKIPPED,
     ),
-    **dict.fromkeys("b big cite code em font i mark s small strong sub sup u wbr".split(), TIGHT),
     **dict.fromkeys(
         """
-        abbr acronym bdi bdo data del dfn img ins kbd label math mi mn mo ms mtext nobr picture q rb rt rtc
-        ruby samp slot span strike time tt var mfrac mrow msqrt msub msubsup msup munder munderover
+        abbr acronym b big cite code del dfn em font i ins kbd mark s samp small strike strong sub sup tt u var
+        wbr
+        """.split(),
+        TIGHT,
+    ),
+    **dict.fromkeys(
+        """
+        bdi bdo data img label math mi mn mo ms mtext nobr picture q rb rt rtc ruby slot span time mfrac mrow
+        msqrt msub msubsup msup munder munderover
         """.split(),
         INLINE,
     ),

@@ -31,6 +31,7 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
     [
         ("<p>a <b>bold</b> word</p>", ["a bold word"]),
         ("<p>w<b>or</b>d</p>", ["word"]),
+        ("<p><var>x</var>2, <kbd>Ctrl</kbd>+<samp>C</samp>, <abbr>km</abbr>²</p>", ["x2, Ctrl+C, km²"]),
         ("<p><b>two</b> <i>words</i></p>", ["two words"]),
         ("<p><b>one</b>\n\t<i>line</i></p>", ["one line"]),
         ("<p><span>two</span><span>words</span></p>", ["two words"]),
