@@ -93,8 +93,8 @@ _KINDS = {
     ),
     **dict.fromkeys(
         """
-        abbr acronym b big cite code del dfn em font i ins kbd mark s samp small strike strong sub sup tt u var
-        wbr
+        abbr acronym b big cite code del dfn em font i ins kbd mark s samp small strike strong sub sup tt u
+        var wbr
         """.split(),
         TIGHT,
     ),

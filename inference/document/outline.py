@@ -274,7 +274,7 @@ def _holds_table(node: Node) -> bool:
 
 
 def _lays_out(cell: Node, *, is_headed: bool) -> bool:
-    """Return True if a cell holds a section or code, or running text in a table without a row of header cells.
+    """Return True if a cell holds a section or code, or running text in a table without header cells on top.
 
     Of its lists, the longest item counts.
     """
