@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """Content: a heading below the least probability, between blocks of content."""
     LIST = "list"
     """Content: one of a list of links below the least probability, between blocks of content."""
+    SYMBOLS = "symbols"
+    """Content: a block without words below the least probability, between blocks of content."""
     INCLUDED = "included"
     """A comment that is part of the text by `Comments.INCLUDE`."""
     COMMENT = "comment"
@@ -68,6 +70,7 @@ def explain(
         choice,
         is_comment=is_comment,
         is_heading=np.zeros_like(is_comment) if page.headings is None else page.headings,
+        is_wordless=page.words == 0,
         dropped=page.hidden & options.drop_hidden,
         is_copy=copies >= 0,
         likely=likely,
@@ -89,6 +92,7 @@ def _rules(
     *,
     is_comment: Bools,
     is_heading: Bools,
+    is_wordless: Bools,
     dropped: Bools,
     is_copy: Bools,
     likely: npt.NDArray[np.float64] | npt.NDArray[np.float32],
@@ -101,6 +105,7 @@ def _rules(
         (choice.content & choice.comment, Reason.INCLUDED),
         (choice.content & is_comment, Reason.THREAD),
         (choice.content & is_heading & is_below, Reason.HEADING),
+        (choice.content & is_below & is_wordless, Reason.SYMBOLS),
         (choice.content & is_below, Reason.LIST),
         (choice.content, Reason.LIKELY),
         (choice.comment, Reason.COMMENT),

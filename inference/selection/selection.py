@@ -40,6 +40,8 @@ _BETTER_COPY = 0.25
 """Probability from which the first copy of a repeated run is kept, however likely a later one is."""
 MIN_PROBABILITY_OF_HEADING = 0.1
 """Probability from which a heading between blocks of content goes with them."""
+MIN_PROBABILITY_OF_SYMBOLS = 0.1
+"""Probability from which a block without words between blocks of content goes with them."""
 MIN_PROBABILITY_OF_LIST = 0.1
 """Mean probability of the words of a list of links from which it does."""
 _MIN_LEFT = 0.1
@@ -256,6 +258,7 @@ def _chosen(
         )
     if page.link_lists is not None:
         content |= _lists_within(page.link_lists, content, likely, page) & ~is_comment
+    content |= _symbols_within(content, likely, page) & ~is_comment
     if options.drop_hidden:
         content &= ~page.hidden
         is_comment &= ~page.hidden
@@ -276,6 +279,23 @@ def _lists_within(
         words = page.words[first:end]
         if (probabilities[first:end] * words).sum() >= MIN_PROBABILITY_OF_LIST * max(1, words.sum()):
             found[first:end] = page.repeat[first:end] < 0
+    return found
+
+
+def _symbols_within(content: Bools, probabilities: Probabilities, page: EncodedPage) -> Bools:
+    """Return True for the blocks without words that go with the content around them, shape [T].
+
+    The F1 of words, by which content is chosen, says nothing of braces in code and signs in cells.
+    """
+    is_open: Bools = (page.words == 0) & ~content
+    if not is_open.any():
+        return is_open
+    numbers, end = np.arange(len(content)), len(content)
+    before = np.maximum.accumulate(np.where(is_open, -1, numbers))
+    after = np.minimum.accumulate(np.where(is_open, end, numbers)[::-1])[::-1]
+    is_content = np.append(content, False)  # neither before the first block nor after the last
+    is_likely = (probabilities >= MIN_PROBABILITY_OF_SYMBOLS) & (page.repeat < 0)
+    found: Bools = is_open & is_content[before] & is_content[after] & is_likely
     return found
 
 

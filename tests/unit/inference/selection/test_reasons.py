@@ -13,7 +13,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 
-CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.HEADING, Reason.LIST, Reason.INCLUDED}
+CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.HEADING, Reason.LIST, Reason.SYMBOLS, Reason.INCLUDED}
 TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 BLOCKS = st.lists(
     st.tuples(TENTHS, TENTHS, st.integers(0, 60), st.booleans(), st.integers(0, 20)), max_size=14
@@ -167,6 +167,23 @@ def test_copies_and_comments_in_a_list_of_links_do_not() -> None:
     page = replace(page_of([60, 3, 3, 60]), link_lists=lists)
     labels = labels_of([0.9, 0.2, 0.2, 0.9], [0, 0, 0.9, 0])
     assert explained(page, labels) == ["likely", "list", "comment", "likely"]
+
+
+@pytest.mark.parametrize(
+    ("likely", "reasons"),
+    [
+        ([0.9, 0.2, 0.1, 0.9], ["likely", "symbols", "symbols", "likely"]),
+        ([0.9, 0.2, 0.05, 0.9], ["likely", "symbols", "unlikely", "likely"]),
+        ([0.9, 0.9, 0.2, 0.9], ["likely", "likely", "symbols", "likely"]),
+        ([0.2, 0.2, 0.2, 0.9], ["unlikely", "unlikely", "unlikely", "likely"]),
+        ([0.9, 0.2, 0.2, 0.2], ["likely", "unlikely", "unlikely", "unlikely"]),
+        ([0.9, 0.2], ["likely", "unlikely"]),
+    ],
+)
+def test_blocks_without_words_go_with_the_content_around_them(
+    likely: list[float], reasons: list[str]
+) -> None:
+    assert explained(page_of([60, 0, 0, 60][: len(likely)]), labels_of(likely)) == reasons
 
 
 def test_a_hidden_heading_and_a_copy_of_one_go_with_nothing() -> None:
