@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 
 from dehusk.streams.sources.fields import Fields
 
+_ERRORS = (pa.ArrowException, ValueError, OverflowError)
+"""Errors of damaged files, the last one of times that Python lacks."""
 _BUFFER_BYTES = 1 << 20
 """Bytes of a column that are read at once."""
 
@@ -24,7 +26,7 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(stream, buffer_size=_BUFFER_BYTES, pre_buffer=False)
             self.columns = frozenset(self._file.schema_arrow.names)
-        except (pa.ArrowException, ValueError) as error:
+        except _ERRORS as error:
             raise _damage(error) from error
 
     def rows(self, columns: Collection[str], at_once: int) -> Iterator[Fields]:
@@ -37,11 +39,7 @@ class ParquetFile:
         try:
             for batch in self._file.iter_batches(at_once, columns=wanted, use_threads=False):
                 yield from cast("list[Fields]", batch.to_pylist())
-        except (
-            pa.ArrowException,
-            ValueError,
-            OverflowError,
-        ) as error:  # of times that Python lacks
+        except _ERRORS as error:
             raise _damage(error) from error
 
 
