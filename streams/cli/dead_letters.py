@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import re
 from collections import Counter
+from contextlib import aclosing
 from dataclasses import asdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -172,9 +173,10 @@ async def _print_json(
 ) -> None:
     from dehusk.streams.topics.replay import find_letters
 
-    async for entry in find_letters(kafka, topic, selection):
-        if settled_too or not entry.settled:
-            print_object(_fields(entry))
+    async with aclosing(find_letters(kafka, topic, selection)) as letters:
+        async for entry in letters:
+            if settled_too or not entry.settled:
+                print_object(_fields(entry))
 
 
 def _fields(entry: FoundLetter) -> dict[str, Any]:

@@ -154,7 +154,7 @@ async def replay_letters(
     locations: deque[Origin] = deque()
     replayed: list[Origin] = []
 
-    async def records() -> AsyncIterator[Outgoing]:
+    async def records() -> AsyncGenerator[Outgoing, None]:
         planned = 0
         async with aclosing(_plan(kafka, topic, wanted, most_replays, again=again)) as plan:
             async for location, outgoing in plan:
@@ -171,13 +171,14 @@ async def replay_letters(
         async for _ in records():
             counts.replayed += 1
         return counts
-    async for sent in send(kafka, records(), compression):
-        location = locations.popleft()
-        if sent.refusal is None:
-            counts.replayed += 1
-            replayed.append(location)
-        else:
-            counts.kept[Obstacle.REFUSED] += 1
+    async with aclosing(records()) as originals:
+        async for sent in send(kafka, originals, compression):
+            location = locations.popleft()
+            if sent.refusal is None:
+                counts.replayed += 1
+                replayed.append(location)
+            else:
+                counts.kept[Obstacle.REFUSED] += 1
     await _mark(kafka, replayed)
     return counts
 

@@ -1,6 +1,8 @@
 """`dehusk dead-letters`: which letters are meant."""
 
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -78,3 +80,39 @@ def test_the_last_ones_are_those_that_failed_last_of_all_partitions(
     assert result.exit_code == 0
     assert re.findall(r"https://(\w)\.test/", result.stdout) == shown
     assert "4 dead letters on dead-letters" in result.stdout
+
+
+MANY = """\
+import asyncio
+import sys
+import dehusk.streams.topics.replay
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.cli import main
+from dehusk.streams.topics.dead_letters import dead_letter
+
+record = dead_letter(Message(None, b"x", (), "raw"), Broken(BrokenReason.TOO_MANY_BLOCKS, "many"), "prepare")
+
+async def read(kafka, topic):
+    try:
+        for offset in range(20_000):
+            yield Message(record.key, record.value, record.headers, topic, 0, offset), 0
+    finally:
+        await asyncio.sleep(0.1)
+        sys.stderr.write("stopped\\n")
+
+dehusk.streams.topics.replay.read = read
+main()"""
+"""Runs a command whose topic has many letters; it is read twice, by consumers that take a while to stop."""
+
+
+def test_nobody_who_reads_the_letters_ends_their_list_with_its_consumers() -> None:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", MANY, "dead-letters", "list", "--json"]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+        assert (process.wait(timeout=60), said) == (141, b"stopped\n" * 2)

@@ -5,13 +5,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.kafka.client import Topic as KafkaTopic
+from dehusk.streams.kafka.producer import Outgoing, SendResult
 from dehusk.streams.kafka.reader import Timed
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import dead_letter, read_dead_letter, replay, replay_mark
-from dehusk.streams.topics.replay import LetterFilter, Obstacle, find_letters
+from dehusk.streams.topics.replay import LetterFilter, Obstacle, find_letters, replay_letters
 
 PAGE = Record(b"http://x.test/", b"page")
 OTHER = Record(b"http://x.test/", b"another page")
@@ -22,6 +25,7 @@ class Topic:
 
     def __init__(self) -> None:
         self.messages: list[Timed] = []
+        self.open_readers = 0
 
     def add(self, record: Record, partition: int) -> Message:
         offset = sum(message.partition == partition for message, _ in self.messages)
@@ -39,8 +43,12 @@ class Topic:
 
     async def read(self, *_: object) -> AsyncIterator[Timed]:
         """Yield what it holds, partition by partition."""
-        for timed in sorted(self.messages, key=lambda timed: timed[0].partition):
-            yield timed
+        self.open_readers += 1
+        try:
+            for timed in sorted(self.messages, key=lambda timed: timed[0].partition):
+                yield timed
+        finally:
+            self.open_readers -= 1
 
 
 @pytest.fixture
@@ -89,3 +97,22 @@ async def test_the_same_page_of_a_topic_that_was_made_again_is_told_by_its_lates
     topic.fail(again, 9)
     topic.fail(PAGE, 5)
     assert await settled() == [Obstacle.SUPERSEDED, Obstacle.SUPERSEDED, None]
+
+
+async def test_a_replay_that_fails_has_closed_its_reader(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def describe_topics(*_: object) -> dict[str, object]:
+        return {"raw": KafkaTopic("raw", 1, 1)}
+
+    async def send(_kafka: object, records: AsyncIterator[Outgoing], *_: object) -> AsyncIterator[SendResult]:
+        yield SendResult(await anext(records), None)
+        raise UnavailableError("Kafka does not answer")
+
+    monkeypatch.setattr("dehusk.streams.topics.replay.describe_topics", describe_topics)
+    monkeypatch.setattr("dehusk.streams.topics.replay.send", send)
+    topic.fail(PAGE, 0)
+    topic.fail(OTHER, 1)
+    with pytest.raises(UnavailableError):
+        await replay_letters(KafkaSettings(), "dead", LetterFilter())
+    assert topic.open_readers == 0
