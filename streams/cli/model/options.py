@@ -121,14 +121,27 @@ _CHANGE = (
 )
 
 
+class Share(NumberRange):
+    """A share, as `0.05` or `5%`; none is no share."""
+
+    name = "share"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True, max=1)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share as a number up to 1."""
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            self.fail(f"{text!r} is no share, such as 10% or 0.1", param, ctx)
+        return super().convert(share, param, ctx)
+
+
 def share_option(unit: str) -> Option:
     """Return the option of the share of something that a version is tried on."""
-    return click.option(
-        "--share",
-        type=NumberRange(min=0, min_open=True, max=1),
-        required=True,
-        help=f"Share of the {unit}, e.g. 0.05.",
-    )
+    return click.option("--share", type=Share(), required=True, help=f"Share of the {unit}, e.g. 0.05 or 5%.")
 
 
 class Shares(click.ParamType):
@@ -142,18 +155,12 @@ class Shares(click.ParamType):
         """Return the shares."""
         if isinstance(value, tuple):
             return value
-        shares = tuple(self._share(text.strip(), param, ctx) for text in str(value).split(","))
+        shares = tuple(Share().convert(text, param, ctx) for text in str(value).split(","))
         if not all(before < after for before, after in pairwise((0.0, *shares, 1.0))):
             self.fail(
                 f"{value!r}: each share has to be larger than the one before, and below all", param, ctx
             )
         return shares
-
-    def _share(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-        except ValueError:
-            self.fail(f"{text!r} is no share, such as 10% or 0.1", param, ctx)
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

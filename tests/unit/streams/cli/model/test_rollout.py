@@ -82,6 +82,12 @@ def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
     assert "@" in cluster.written[0].change.by
 
 
+@pytest.mark.parametrize(("share", "part"), [("5%", 0.05), ("0.05", 0.05), ("100%", 1.0), ("0.5 %", 0.005)])
+def test_a_share_is_a_number_or_a_percentage(cluster: Cluster, share: str, part: float) -> None:
+    assert cluster.run("canary", "dehusk/8", "--share", share, "--yes").exit_code == 0
+    assert cluster.written[0].canary == Part("8", part)
+
+
 def test_a_command_says_what_triton_is_to_load_before_it_asks(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,10 +318,13 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("promote", "dehusk/8", "--give-up-after", "10m"), "times of each step: give --steps"),
         (("promote", "dehusk/8", "--steps", "10%,5%"), "larger than the one before, and below all"),
         (("promote", "dehusk/8", "--steps", "10%,100%"), "larger than the one before, and below all"),
-        (("promote", "dehusk/8", "--steps", "nan"), "larger than the one before, and below all"),
+        (("promote", "dehusk/8", "--steps", "nan"), "nan is no finite number"),
+        (("promote", "dehusk/8", "--steps", "0%,5%"), "0<x<=1"),
         (("promote", "dehusk/8", "--steps", "few"), "'few' is no share, such as 10% or 0.1"),
         (("promote", "dehusk/8", "--steps", "10%", "--hold", "10"), "'10' is no time such as 90s, 10m"),
         (("canary", "dehusk/8", "--share", "nan"), "nan is no finite number"),
+        (("canary", "dehusk/8", "--share", "101%"), "0<x<=1"),
+        (("canary", "dehusk/8", "--share", "few"), "'few' is no share, such as 10% or 0.1"),
         (("promote", "dehusk/8", "--wait-seconds", "inf"), "inf is not in the range 1.0<=x<=2147483"),
     ],
 )
