@@ -30,7 +30,7 @@ from dehusk.streams.cli.shared.service_options import (
     triton_option,
 )
 from dehusk.streams.models.names import MAX_LATENCY, check_model, split_name
-from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings
+from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings, TritonSettings
 
 NOT_TO_BE_SERVED = 3
 """Exit status where a version is not to be served; 1 is for other errors."""
@@ -64,7 +64,8 @@ def _version_name(_context: click.Context, _parameter: click.Parameter, name: st
     except ConfigurationError as error:
         raise click.BadParameter(str(error)) from error
     if not version:
-        raise click.BadParameter(f"name the version, such as {name}/8")
+        example = f"{TritonSettings().model}/{name}" if name.isdecimal() else f"{name}/8"
+        raise click.BadParameter(f"name the version, such as {example}")
     return model, version
 
 

@@ -306,6 +306,7 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("canary", "dehusk/8", "--share", "0"), "0<x<=1"),
         (("canary", "dehusk/newest", "--share", "1"), "'newest' is no version: a number"),
         (("promote", "dehusk"), "name the version, such as dehusk/8"),
+        (("promote", "14"), "name the version, such as dehusk/14"),
         (("rollback", "dehusk/8"), "the model alone, such as dehusk"),
         (("promote", "dehusk/8", "--limit", "patience=1"), "'patience' is none of: least-pages"),
         (("promote", "dehusk/8", "--limit", "least-pages=1.5"), "'1.5' is no number for least-pages"),
