@@ -17,6 +17,8 @@ Page = Html | tuple[Html, str | None] | Mapping[str, Any]
 """A page alone, with its URL, or as a mapping of `html` and perhaps `url`, `id`, `content_type`,
 `fetched_at` and `language`."""
 _URL = re.compile(r"\s*https?://[^\s<]+\s*", re.IGNORECASE)
+_MAX_KEYS = 200
+"""Characters of the keys of a mapping that an error names."""
 _ARGUMENTS = {"--max-page-mib": "max_page_bytes", "--page-seconds": "page_seconds"}
 """Arguments by the options of the commands that details of failures name."""
 
@@ -57,12 +59,21 @@ def read_page(page: object, max_bytes: int) -> RawPage | ExtractionError:
 
 
 def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # noqa: ANN401 a page of any form
-    """Return the arguments of `page_of`, which checks them."""
+    """Return the arguments of `page_of`, which checks them.
+
+    Raises:
+        TypeError: it has no form of a page.
+    """
     if isinstance(page, Mapping):
+        if "html" not in page:
+            keys = ", ".join(map(repr, page))[:_MAX_KEYS]
+            raise TypeError(f"the page has no key 'html', only {keys or 'none at all'}")
         content_type, id_ = page.get("content_type") or "text/html", page.get("id")
         number = isinstance(id_, int) and not isinstance(id_, bool)
         return page.get("html"), page.get("url"), content_type, max_bytes, str(id_) if number else id_
-    html, url = page if isinstance(page, tuple) and len(page) == 2 else (page, None)
+    if isinstance(page, tuple) and len(page) != 2:
+        raise TypeError(f"a page is html, or a pair of html and URL, not a tuple of {len(page)}")
+    html, url = page if isinstance(page, tuple) else (page, None)
     return html, url, "text/html", max_bytes, None
 
 

@@ -109,6 +109,23 @@ def test_a_page_that_fails_is_an_error_beside_the_others() -> None:
     assert reasons([PROSE, "<p>x" * 50], max_page_blocks=20) == [None, "too-many-blocks"]
 
 
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ({"content": PROSE}, "the page has no key 'html', only 'content'"),
+        ({"url": "http://x.test/", 5: PROSE}, "the page has no key 'html', only 'url', 5"),
+        ({}, "the page has no key 'html', only none at all"),
+        ({"html": None}, "html is NoneType, neither str nor bytes"),
+        (("a", "b", "c"), "a page is html, or a pair of html and URL, not a tuple of 3"),
+        ((PROSE,), "a page is html, or a pair of html and URL, not a tuple of 1"),
+    ],
+)
+def test_what_has_no_form_of_a_page_is_named(page: Any, said: str) -> None:
+    ((_, error),) = dehusk.extract_many([page], processes=1, labeler="rules")
+    assert isinstance(error, dehusk.ExtractionError)
+    assert said in str(error)
+
+
 @pytest.mark.parametrize("page", [PROSE, PROSE.encode(), {"html": PROSE}], ids=["str", "bytes", "dict"])
 def test_a_single_page_in_place_of_several_is_refused(page: Any) -> None:
     with pytest.raises(TypeError, match=f"pages is a single {type(page).__name__}; give a list of it"):
