@@ -13,6 +13,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.candidate import MAX_MODEL_BYTES, header_of, open_plain, read_text
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import ModelServer
+from dehusk.streams.models.store import removed_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +137,9 @@ def match_versions(stored: Sequence[StoredVersion], triton: OnTriton | None) -> 
         )
         for key in sorted({*on_disk, *on_triton}, key=lambda key: (key[0], int(key[1])))
     ]
+
+
+def was_removed(known: KnownVersion, repository: Path) -> bool:
+    """Return True if a version was removed from the repository, and Triton has it loaded no more."""
+    is_gone = known.stored is None and known.state in {"", "UNAVAILABLE"}
+    return is_gone and known.version in removed_versions(repository / known.model)

@@ -47,6 +47,7 @@ from dehusk.streams.models.overview import (
     match_versions,
     read_versions,
     stored_versions,
+    was_removed,
 )
 from dehusk.streams.models.repair import Needs, Repair, plan_repair, repair_policy
 from dehusk.streams.models.server import ModelServer, Statistics
@@ -87,7 +88,7 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
     stored = _read_stored(sources.repository, missing)
     if stored is None and triton is None:
         raise UnavailableError("; ".join(missing))
-    versions = match_versions(stored or [], triton)
+    versions = _known_versions(sources.repository, stored, triton)
     roles_by_name, stale = None, {}
     if sources.control_topic:
         topic = ControlTopic(sources.kafka, sources.control_topic)
@@ -123,7 +124,7 @@ def show_version(name: str, sources: Sources, group: str, *, trials: int, as_jso
     if stored is None and triton is None:
         raise UnavailableError("; ".join(missing))
     try:
-        known = _find_version(model, version, stored or [], triton)
+        known = _find_version(model, version, _known_versions(sources.repository, stored, triton))
     except ConfigurationError as error:
         raise ConfigurationError("; ".join((str(error), *missing))) from error
     statistics = asyncio.run(_read_statistics(sources.triton, known)) if known.state == "READY" else None
@@ -171,10 +172,15 @@ def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[
     return stored_versions(repository, model)
 
 
-def _find_version(
-    model: str, version: str, stored: list[StoredVersion], triton: OnTriton | None
-) -> KnownVersion:
-    versions = [known for known in match_versions(stored, triton) if known.model == model]
+def _known_versions(
+    repository: Path, stored: list[StoredVersion] | None, triton: OnTriton | None
+) -> list[KnownVersion]:
+    """Return the versions on disk and on Triton, whose index goes on naming those that were removed."""
+    return [known for known in match_versions(stored or [], triton) if not was_removed(known, repository)]
+
+
+def _find_version(model: str, version: str, known_versions: list[KnownVersion]) -> KnownVersion:
+    versions = [known for known in known_versions if known.model == model]
     matching = [known for known in versions if (known.version == version if version else known.is_default)]
     if not matching and not version:
         matching = versions[-1:]

@@ -8,11 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dehusk.inference.labelers.repository import versions
+from dehusk.inference.labelers.triton_client import READY, ServedVersion
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Part, Scope
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.model import model_actions
 from dehusk.streams.models.names import split_name
+from dehusk.streams.models.overview import OnTriton
 from dehusk.streams.rollout.control import Control, ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from tests.unit.streams.models import graphs
@@ -101,6 +103,25 @@ def test_the_list_shows_what_roll_outs_name(repository: Path, monkeypatch: pytes
 def test_a_model_that_is_not_there_is_named(repository: Path) -> None:
     error = refused("show", "other", "--without-triton", "--repository", repository)
     assert str(error) == "there is no model 'other'"
+
+
+def test_a_removed_version_is_named_only_while_triton_has_it_loaded(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = [ServedVersion("model", "1", "UNAVAILABLE", "unloaded"), ServedVersion("model", "9", READY, "")]
+
+    async def read_versions(_: object) -> OnTriton:
+        return OnTriton(index, {"model": "9"})
+
+    monkeypatch.setattr(model_actions, "read_versions", read_versions)
+    places = ("--triton", "127.0.0.1:1", "--model-repository", repository)
+    names = ["model/1", "model/9"]
+    assert [line.split("\t")[0] for line in call("list", *places).stdout.splitlines()[1:]] == names
+    call("remove", "model/1", "--without-triton", "--repository", repository, "--yes")
+    assert [line.split("\t")[0] for line in call("list", *places).stdout.splitlines()[1:]] == names[1:]
+    assert str(refused("show", "model/2", *places)).endswith("; versions: 9")
+    index[0] = ServedVersion("model", "1", READY, "")
+    assert [line.split("\t")[0] for line in call("list", *places).stdout.splitlines()[1:]] == names
 
 
 def test_a_version_is_shown(repository: Path) -> None:
