@@ -102,6 +102,13 @@ class Candidate:
     left_out: tuple[str, ...] = ()
     """Names of other files in the directory, which are not part of a version."""
 
+    @property
+    def of_model(self) -> str:
+        """Name of the model in whose directory the version lies; empty where it lies in none."""
+        if self.config is None or self.config.parent == self.model.resolve().parent:
+            return ""
+        return self.config.parent.name
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateContent:

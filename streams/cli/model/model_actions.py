@@ -39,7 +39,7 @@ from dehusk.streams.models.lifecycle import (
     load_added,
     remove_version,
 )
-from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
+from dehusk.streams.models.names import Fault, FaultError, check_model, check_version, split_name
 from dehusk.streams.models.overview import (
     KnownVersion,
     OnTriton,
@@ -278,9 +278,15 @@ async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_veri
     config, of_model = candidate.config, checks.repository / checks.model / CONFIG_FILE
     if config and config.parent == candidate.model.parent and of_model.exists():
         warn(f"{config} is not copied: {of_model} holds for all versions")
-    return await add_version(
-        candidate, checks.repository, checks.model, version, verify if is_verified else None, hold=hold
-    )
+    try:
+        return await add_version(
+            candidate, checks.repository, checks.model, version, verify if is_verified else None, hold=hold
+        )
+    except FaultError as fault:
+        if fault.fault is not Fault.WRONG_CONFIG or candidate.of_model in {"", checks.model}:
+            raise
+        hint = f"{printable(str(place))} is of another model: is --model {candidate.of_model} meant?"
+        raise FaultError(fault.fault, f"{fault.message}; {hint}") from fault
 
 
 async def _load(triton: str, added: Added) -> None:

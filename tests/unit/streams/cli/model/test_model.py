@@ -7,7 +7,7 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from dehusk.inference.labelers.repository import versions
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.inference.labelers.triton_client import READY, ServedVersion
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Part, Scope
@@ -213,6 +213,18 @@ def test_a_configuration_beside_a_version_of_a_known_model_is_named_as_not_copie
     assert not (repository / "model" / "10" / "config.pbtxt").exists()
     assert "is not copied" not in call(*words, "new").stderr
     assert (repository / "new" / "config.pbtxt").exists()
+
+
+def test_a_version_that_lies_in_the_folder_of_another_model_is_told_by_its_name(
+    repository: Path, tmp_path: Path
+) -> None:
+    words = ("--repository", repository, "--model", "model", "--labeler", "onnx")
+    ended = call("add", DEFAULT_REPOSITORY / "web2text" / "1", *words)
+    assert ended.exit_code == 3
+    assert "wrong-config: " in ended.stderr
+    assert "/web2text/1 is of another model: is --model web2text meant?" in ended.stderr
+    in_no_model = graphs.write_version(tmp_path / "new", graphs.without_kinds())
+    assert "another model" not in call("add", in_no_model, *words).stderr
 
 
 def test_what_triton_was_not_asked_to_load_stays_and_is_named(repository: Path, tmp_path: Path) -> None:
