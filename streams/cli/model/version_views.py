@@ -1,5 +1,6 @@
 """Output of `dehusk model` about versions: tables for people, JSON for scripts."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -29,6 +30,7 @@ from dehusk.streams.rollout.situation import Role, Situation
 from dehusk.streams.wording import pluralize, printable, program
 
 _VERSION_COLUMNS = ("version", "default", "on Triton", "on disk", "signature", "SHA-256", "why")
+_CARD_TITLE = re.compile(r"# ([\w.-]+), version (\d+)$", re.ASCII | re.MULTILINE)
 _ROLES = "in roll-outs"
 Roles = Mapping[tuple[str, str], Sequence[Role]]
 """Roles of each version in roll-outs, by model and version."""
@@ -110,7 +112,7 @@ def print_shown(
         print_observations(observations)
         print_ended(observations)
     if card:
-        echo(f"\n{card}")
+        _print_card(card, f"{known.model}/{known.version}")
 
 
 def print_report(report: Report, *, as_json: bool) -> None:
@@ -178,6 +180,14 @@ def print_removed(name: str, *, as_json: bool) -> None:
         print_object({"removed": name})
     else:
         echo(f"removed {name}")
+
+
+def _print_card(card: str, name: str) -> None:
+    """Print a card, and the name in its title if `add` has given the version another one."""
+    title = _CARD_TITLE.match(card)
+    if title and (trained_as := f"{title[1]}/{title[2]}") != name:
+        echo(f"\ntrained as {trained_as}, and so called by its card:")
+    echo(f"\n{card}")
 
 
 def _golden_pages(version: Path) -> list[str]:

@@ -133,6 +133,23 @@ def test_a_version_is_shown(repository: Path) -> None:
     assert "versions: 1, 9" in str(refused("show", "model/2", "--without-triton", "--repository", repository))
 
 
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("model, version 7", "trained as model/7, and so called by its card:\n\n"),
+        ("other, version 9", "trained as other/9, and so called by its card:\n\n"),
+        ("model, version 9", ""),
+        ("A card", ""),
+    ],
+)
+def test_a_version_that_was_added_under_another_number_is_shown_with_the_one_it_was_trained_as(
+    repository: Path, title: str, told: str
+) -> None:
+    (repository / "model" / "9" / "card.md").write_text(f"# {title}\n\nText\n")
+    shown = call("show", "model/9", "--without-triton", "--repository", repository).stdout
+    assert shown.endswith(f"notice, shop\n\n{told}# {title}\n\nText\n\n")
+
+
 def test_where_triton_is_away_a_version_is_shown_as_the_repository_has_it(repository: Path) -> None:
     words = ("show", "model/9", "--triton", "127.0.0.1:1", "--model-repository", repository)
     ended = call(*words)
