@@ -13,7 +13,7 @@ import click
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.kafka_options import kafka_options, optional_topic_option
-from dehusk.streams.cli.shared.options import FILE, gathered_options, open_option, refuse_typed
+from dehusk.streams.cli.shared.options import FILE, Address, gathered_options, open_option, refuse_typed
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
 from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.wording import pluralize
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dehusk.streams.labeling.session import Session
     from dehusk.streams.labeling.store import PageStore
 
-_HOST = "127.0.0.1"
 _UNSURE_PAGES = 100
 """Pages that are offered of an unsure topic by default."""
 
@@ -43,7 +42,7 @@ class _Request:
     limit: int | None
     labels: Path
     training: Path | None
-    port: int
+    listen: str
     opens: bool
 
 
@@ -106,11 +105,13 @@ What the labels are for:
     "labels.",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default="any free one",
-    help="Port of the tool, which this machine alone reaches.",
+    "--listen",
+    type=Address(),
+    metavar="HOST:PORT",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="Address of the tool; port 0 is any free one. Whoever reaches it can label, and have models "
+    "fine-tuned.",
 )
 @open_option
 @gathered_options("settings", WorkerSettings)
@@ -224,13 +225,15 @@ async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, 
     from dehusk.streams.labeling.session import Session, Suggester
     from dehusk.streams.web.local_pages import serving
 
+    host, _, port = request.listen.rpartition(":")
+    host = host.strip("[]")
     labeler = await asyncio.to_thread(open_labeler, settings)
     try:
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
             session = Session(store, file, pool, Suggester(labeler))
             async with (
                 _tuner(request, settings, session, store, file) as tuner,
-                serving(application(session, _HOST, tuner), _HOST, request.port) as address,
+                serving(application(session, host, tuner), host, int(port)) as address,
             ):
                 click.echo(f"{address}  ({session.progress}; Ctrl-C ends it)")
                 if request.opens:

@@ -95,6 +95,15 @@ def test_fine_tuning_is_offered_with_an_environment_to_the_page_alone(lines: Pat
     assert (tmp_path / "labels-fine-tuned" / "pages.jsonl").exists()
 
 
+def test_another_address_is_listened_on_and_no_other_name_leads_to_it(lines: Path, tmp_path: Path) -> None:
+    with running(lines, "--labels", tmp_path / "labels.jsonl", "--listen", "127.0.0.2:0") as (address, _):
+        assert address.startswith("http://127.0.0.2:")
+        assert ask(f"{address}pages/1")["id"] == "https://example.org/b"
+        request = urllib.request.Request(address, headers={"Host": "evil.test"})
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            urllib.request.urlopen(request, timeout=60)
+
+
 def test_a_torn_line_and_labels_of_other_pages_are_told(lines: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     page = {"id": "x", "url": None, "html_hash": "0" * 32, "blocks_hash": "0" * 32, "labels": [1]}
