@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from dehusk.streams.settings import MOST_COUNT, MOST_SECONDS
-from dehusk.streams.stores.stored import InputPath, stored_path
+from dehusk.streams.stores.stored import InputPath, StoredPath, stored_path
 from dehusk.streams.wording import without_password
 
 Command = Callable[..., None]
@@ -134,15 +134,19 @@ class PathOrUrl(click.Path):
         super().__init__(exists=exists, file_okay=file_okay, allow_dash=allow_dash, path_type=Path)
 
     def convert(  # type: ignore[override]  # paths are never None
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: str | os.PathLike[str] | StoredPath,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> InputPath:
-        """Return the path.
+        """Return the path; one of a store, which click casts again as a default, as it is.
 
         Raises:
             ConfigurationError: the URL, or the settings of its store, do not fit.
         """
-        stored = stored_path(os.fsdecode(value))
-        return stored or Path(os.fsdecode(super().convert(value, param, ctx)))
+        if isinstance(value, StoredPath):
+            return value
+        return stored_path(os.fsdecode(value)) or Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
 class Url(click.ParamType):

@@ -22,6 +22,7 @@ from dehusk.streams.cli.shared.configuration import (
     options,
     warn_of_unknown_variables,
 )
+from dehusk.streams.stores.stored import StoredPath
 
 FILE = """
 brokers = "all:1"
@@ -162,6 +163,16 @@ def test_a_folder_of_another_command_may_be_on_another_machine(file: Path) -> No
         "worker.warc-directory: Directory 'missing' does not exist."
         in run("worker", "--config", "dehusk.toml").stderr
     )
+
+
+def test_a_folder_may_be_one_of_a_store(file: Path) -> None:
+    file.write_text(
+        "warc-directory = 'https://host/crawl/'\nreference-root = ['webhdfs://host:9870/a/', 'pages']"
+    )
+    (file.parent / "pages").mkdir()
+    worker = parameters("worker", "--config", str(file))
+    assert worker["warc_directory"] == StoredPath("https://host/crawl/")
+    assert worker["reference_root"] == (StoredPath("webhdfs://host:9870/a/"), Path("pages"))
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"a = \x00"])
