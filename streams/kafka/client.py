@@ -26,6 +26,7 @@ from dehusk.streams.settings import (
     REVISIT_TOPIC,
     SUGGESTED_PARTITIONS,
     KafkaSettings,
+    PageLimits,
     TopicSettings,
 )
 
@@ -37,6 +38,8 @@ _LIMIT = "max.message.bytes"
 _CLEANUP = "cleanup.policy"
 _HEADER_BYTES = 64 * KIB
 """Room for what surrounds a page in a message, and for what a dead letter adds to it."""
+_UNSEEN_BYTES = PageLimits().max_bytes
+"""Limit that stands for that of an input whose settings the user may not see: above those of most topics."""
 _FIGURES_KEPT_MS = 2 * 3600 * 1000
 """Retention of the figures of workers: longer than the hour that their pages show."""
 _SEGMENT_MS = 600 * 1000
@@ -278,7 +281,7 @@ def missing_topics(topics: TopicSettings, existing: WorkerTopics, largest: int =
     """
     partitions = max(topic.partitions for topic in existing.inputs)
     replicas = max(topic.replicas for topic in existing.inputs)
-    max_bytes = max(topic.max_message_bytes or 0 for topic in existing.inputs)
+    max_bytes = max(topic.max_message_bytes or _UNSEEN_BYTES for topic in existing.inputs)
     limits = {_LIMIT: str(max_bytes)} if any(_LIMIT in topic.settings for topic in existing.inputs) else {}
     letter_limits = {_LIMIT: str(max(max_bytes, largest) + _HEADER_BYTES)}
     needed = (

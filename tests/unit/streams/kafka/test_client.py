@@ -10,7 +10,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.client import Topic, WorkerTopics, create_command, missing_topics, require_inputs
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import client_options, consumer_options
-from dehusk.streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
+from dehusk.streams.settings import KafkaSecurity, KafkaSettings, PageLimits, TopicSettings
 
 TOPICS = TopicSettings("in", "out", "dead")
 CERTIFICATE = """\
@@ -136,6 +136,13 @@ def test_dead_letters_hold_what_producers_compressed():
     source = Topic("in", 1, 1, {}, 1_000_000)
     (_, dead) = missing_topics(TOPICS, WorkerTopics((source,), {}), largest=9_000_000)
     assert dead.settings == {"max.message.bytes": str(9_000_000 + 64 * 1024)}
+
+
+def test_dead_letters_hold_pages_of_an_input_whose_limit_may_not_be_seen():
+    inputs = (Topic("in", 1, 1), Topic("seen", 1, 1, {}, 1_000_000))
+    out, dead = missing_topics(TOPICS, WorkerTopics(inputs, {}))
+    assert out.settings == {"cleanup.policy": "compact"}
+    assert dead.settings == {"max.message.bytes": str(PageLimits().max_bytes + 64 * 1024)}
 
 
 KAFKA = KafkaSettings("a:1")
