@@ -14,8 +14,8 @@ from dehusk.streams.sources.fields import Fields, field, first, json_in, number,
 from dehusk.streams.sources.page import Answer, Outcome, page_url
 from dehusk.streams.sources.source import JsonFormat, Record, fetch_time
 from dehusk.streams.sources.warc import open_warc, read_warc, write_warc
-from dehusk.streams.stores.errors import NotStoredError
-from dehusk.streams.stores.roots import MESSAGE_SECONDS, Root, is_below
+from dehusk.streams.stores.errors import NotStoredError, is_below
+from dehusk.streams.stores.roots import MESSAGE_SECONDS, Root
 from dehusk.streams.stores.stored import InputPath
 
 NO_DIRECTORY = "set the folder of the WARC files, or its URL in a store: --warc-directory"

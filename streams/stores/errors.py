@@ -1,6 +1,6 @@
-"""Errors of stores, and the objects' names in them."""
+"""Errors of stores, and the names of their objects."""
 
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from dehusk.schemas.errors import UnavailableError
 
@@ -27,3 +27,9 @@ def shown(url: str) -> str:
     if parts.scheme not in {"http", "https"}:
         return url
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def is_below(name: str) -> bool:
+    """Return True for a name that stays below the folder that it is looked up in, however it is written."""
+    parts = unquote(name).replace("\\", "/").split("/")
+    return not {"", ".", ".."} & set(parts)

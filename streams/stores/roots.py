@@ -7,7 +7,7 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import NoBucketError, NotStoredError, StoreAwayError, StoreError
+from dehusk.streams.stores.errors import NoBucketError, NotStoredError, StoreAwayError, StoreError, is_below
 from dehusk.streams.stores.stored import Access, InputPath, StoredPath, told_of_waiting
 
 MESSAGE_SECONDS = 2.0
@@ -41,7 +41,8 @@ class Root:
             return cls(place.absolute())
         if place.url.startswith("http") and "?" in place.url:
             raise ConfigurationError(f"{place}: the URL of a folder has no query")
-        path = StoredPath(f"{place.url.rstrip('/')}/", Access(patience, stays=True))
+        url = f"{place.url.rstrip('/')}/"
+        path = StoredPath(url, Access(patience, url))
         path.connect()
         return cls(path)
 
@@ -103,9 +104,3 @@ class Root:
         except StoreAwayError as error:
             self._away = (time.monotonic() + _AWAY_SECONDS, str(error))
             raise
-
-
-def is_below(name: str) -> bool:
-    """Return True for a name that stays below the folder that it is looked up in, however it is written."""
-    parts = unquote(name).replace("\\", "/").split("/")
-    return not {"", ".", ".."} & set(parts)

@@ -50,8 +50,8 @@ class Access:
 
     patience: float = PATIENCE_SECONDS
     """Time in seconds for which a store that does not answer is asked again."""
-    stays: bool = False
-    """True to refuse redirects to other servers."""
+    root: str = ""
+    """URL of a folder; redirects that do not lead below it are refused. Empty to follow any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +264,7 @@ def _open_store(url: str, access: Access) -> Store:
         from dehusk.streams.stores.web import WebHdfs, WebServer  # noqa: PLC0415 it takes time to load
 
         is_hdfs = scheme == "webhdfs"
-        return (
-            WebHdfs(url, access.patience) if is_hdfs else WebServer(url, access.patience, stays=access.stays)
-        )
+        return WebHdfs(url, access.patience) if is_hdfs else WebServer(url, access.patience, access.root)
     from dehusk.streams.stores.cloud import Bucket  # noqa: PLC0415 it needs the extra `stores`
 
     return Bucket(url, access.patience)

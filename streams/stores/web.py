@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPMessage, InvalidURL
 from typing import IO, Protocol, TypeVar, cast
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import msgspec
 
 from dehusk.streams.settings import KIB, MIB
-from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, shown
+from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, is_below, shown
 from dehusk.streams.stores.piece import Piece
 
 _SECONDS = 20.0
@@ -44,14 +44,14 @@ class Answer(Protocol):
 class WebServer:
     """A web server that gives parts of its objects."""
 
-    def __init__(self, url: str, patience: float, *, stays: bool = False) -> None:
+    def __init__(self, url: str, patience: float, root: str = "") -> None:
         """Take the URL of the server; `patience` is the time in seconds of all attempts.
 
-        With `stays`, redirects to other servers are refused.
+        Redirects that do not lead below the URL `root`, if there is one, are refused.
         """
         self.url = url
         self._patience = patience
-        self._opener = build_opener(_Redirects(stays=stays))
+        self._opener = build_opener(_Redirects(root))
 
     def fetch(self, key: str, begin: int, end: int) -> Piece:
         """Return a part of an object, whose end may lie behind that of the object.
@@ -153,8 +153,8 @@ def _refusal(status: int, url: str) -> StoreError:
 class _Redirects(HTTPRedirectHandler):
     """Redirects, which never lead to another scheme than to https."""
 
-    def __init__(self, *, stays: bool) -> None:
-        self._stays = stays
+    def __init__(self, root: str) -> None:
+        self._root = urlsplit(root) if root else None
 
     def redirect_request(  # noqa: PLR0917 urllib's
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -165,13 +165,20 @@ class _Redirects(HTTPRedirectHandler):
             StoreError: it is not to be asked.
         """
         there, here = urlsplit(newurl), urlsplit(req.full_url)
-        if there.scheme not in {here.scheme, "https"} or (
-            self._stays and (there.scheme, there.netloc) != (here.scheme, here.netloc)
-        ):
-            raise StoreError(
-                f"{shown(req.full_url)} leads to {there.scheme}://{there.netloc}, which is not asked"
-            )
+        if there.scheme not in {here.scheme, "https"} or not self._is_allowed(there):
+            raise StoreError(f"{shown(req.full_url)} leads to {shown(newurl)}, which is not asked")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    def _is_allowed(self, there: SplitResult) -> bool:
+        """Return True for a URL below the root, or any if there is no root."""
+        if self._root is None:
+            return True
+        folder, path = unquote(self._root.path), unquote(there.path)
+        return (
+            (there.scheme, there.netloc) == (self._root.scheme, self._root.netloc)
+            and path.startswith(folder)
+            and is_below(path.removeprefix(folder))
+        )
 
 
 class _Status(msgspec.Struct, frozen=True):

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError
-from dehusk.streams.stores.roots import Root, is_below
+from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, is_below
+from dehusk.streams.stores.roots import Root
 from dehusk.streams.stores.stored import StoredPath
 from tests.web_server import web_server
 

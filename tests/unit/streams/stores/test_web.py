@@ -1,3 +1,5 @@
+from urllib.parse import quote
+
 import pytest
 
 from dehusk.schemas.errors import UnavailableError
@@ -17,8 +19,8 @@ def server():
         yield server
 
 
-def fetch(server, begin=0, end=100, *, key="a", patience=PATIENCE, stays=False):
-    return WebServer(server.url, patience, stays=stays).fetch(key, begin, end)
+def fetch(server, begin=0, end=100, *, key="a", patience=PATIENCE, root=""):
+    return WebServer(server.url, patience, root).fetch(key, begin, end)
 
 
 def test_a_part_of_an_object_is_read_alone(server):
@@ -103,15 +105,26 @@ def test_a_server_without_ranges_gives_small_objects_only(server):
 
 def test_a_redirect_is_followed_unless_it_leads_to_another_server(server):
     server.redirects = {"/near": "/a"}
-    assert fetch(server, key="near", stays=True).data == CONTENT[:100]
+    root = f"{server.url}/"
+    assert fetch(server, key="near", root=root).data == CONTENT[:100]
     with web_server() as other:
         other.objects["/b"] = b"of another"
         server.redirects["/far"] = f"{other.url}/b"
         assert fetch(server, key="far").data == b"of another"
         asked = len(other.requests)
         with pytest.raises(StoreError, match="which is not asked"):
-            fetch(server, key="far", stays=True)
+            fetch(server, key="far", root=root)
         assert len(other.requests) == asked
+
+
+@pytest.mark.parametrize("place", ["/a", "/ä b", "/ä b/", "/ä b/%2e%2e/a", "../a", "//ä b/a"])
+def test_a_redirect_never_leads_out_of_a_root(server, place):
+    server.objects["/ä b/c"], root = b"of the root", f"{server.url}/ä b/"
+    server.redirects = {"/ä b/near": "c", "/ä b/far": quote(place, safe="/%")}
+    assert fetch(server, key="%C3%A4%20b/near", root=root).data == b"of the root"
+    with pytest.raises(StoreError, match="which is not asked"):
+        fetch(server, key="%C3%A4%20b/far", root=root)
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/a", "file:///etc/passwd", "http://[/"])
