@@ -1,6 +1,7 @@
 """Errors of stores, and the names of their objects."""
 
-from urllib.parse import unquote, urlsplit, urlunsplit
+import re
+from urllib.parse import unquote
 
 from dehusk.schemas.errors import UnavailableError
 
@@ -22,11 +23,15 @@ class StoreAwayError(UnavailableError):
 
 
 def shown(url: str) -> str:
-    """Return a URL as messages show it: without a user's name, and a query, which may be a signature."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"}:
-        return url
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    """Return a URL, even a malformed one, as messages show it: without a user, and a query of the web.
+
+    A query may be a signature.
+    """
+    scheme, separator, rest = url.partition("://")
+    if scheme.lower() in {"http", "https"}:
+        rest = re.split("[?#]", rest, maxsplit=1)[0]
+    place, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{place.rpartition('@')[2]}{slash}{path}"
 
 
 def is_below(name: str) -> bool:

@@ -257,9 +257,9 @@ def _open_store(url: str, access: Access) -> Store:
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:
-        raise ConfigurationError(f"{url} is no URL: {error}") from error
+        raise ConfigurationError(f"{shown(url)} is no URL: {error}") from error
     if scheme == "hdfs":
-        raise ConfigurationError(f"{url}: HDFS is read by WebHDFS, as webhdfs://NAMENODE:9870/PATH")
+        raise ConfigurationError(f"{shown(url)}: HDFS is read by WebHDFS, as webhdfs://NAMENODE:9870/PATH")
     if scheme in {*_WEB, "webhdfs"}:
         from dehusk.streams.stores.web import WebHdfs, WebServer  # noqa: PLC0415 it takes time to load
 
@@ -276,6 +276,9 @@ def _located(path: StoredPath) -> tuple[Store, str]:
     place, _, key = rest.partition("/")
     if not place:
         raise ConfigurationError(f"{path} has no host or bucket")
+    user, at, _ = place.rpartition("@")
+    if at and (scheme.lower() != "webhdfs" or ":" in user):
+        raise ConfigurationError(f"{path}: the URL has a user or a password, which is not read: remove it")
     if scheme.lower() in _WEB:
         key = quote(key, safe=_OF_URLS)
     return _open_store(f"{scheme.lower()}://{place}", path.access), key

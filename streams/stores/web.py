@@ -79,7 +79,7 @@ class WebServer:
         Raises:
             StoreError: always.
         """
-        url = f"{self.url}/{folder}"
+        url = shown(f"{self.url}/{folder}")
         raise StoreError(
             f"{url} ends as a folder, and web servers list none: name its files, or, for a page, "
             f"curl -sL {url} | dehusk clean --base-url {url}"
@@ -105,7 +105,7 @@ class WebServer:
             except StoreError:
                 raise
             except (InvalidURL, ValueError) as error:
-                raise StoreError(f"{shown(url)} has no host that can be asked: {error}") from error
+                raise StoreError(f"{shown(url)} has no host that can be asked") from error
             except (OSError, HTTPException) as error:
                 failure = error
             if time.monotonic() + pause > until:
@@ -235,7 +235,7 @@ class WebHdfs(WebServer):
         status = self._status(key)
         size = status.length
         if begin >= max(size, 1):
-            raise StoreError(f"{self.url}/{key} ends before the bytes that are asked for")
+            raise StoreError(f"{shown(self.url)}/{key} ends before the bytes that are asked for")
         expected = min(end, size) - begin
 
         def read(answer: Answer) -> Piece:
@@ -271,7 +271,7 @@ class WebHdfs(WebServer):
         )
         if len(answered.data) == _MOST_LISTED:
             raise StoreError(
-                f"{self.url}/{key} has too many files: its list is over {_MOST_LISTED // MIB} MiB"
+                f"{shown(self.url)}/{key} has too many files: its list is over {_MOST_LISTED // MIB} MiB"
             )
         try:
             return msgspec.json.decode(answered.data, type=kind)

@@ -136,3 +136,21 @@ def test_a_user_is_not_told_of_one_that_answers(
 def test_a_url_that_leads_nowhere_is_a_mistake_of_the_caller(url, words):
     with pytest.raises(ConfigurationError, match=words):
         StoredPath(url).connect()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:secret@host/f/",
+        "https://secret@host/a",
+        "https://user:secret@[::1/a",
+        "s3://key:secret@bucket/a",
+        "webhdfs://user:secret@host:9870/a",
+        "hdfs://user:secret@host/a",
+    ],
+)
+def test_a_password_in_a_url_is_refused_and_not_told(url):
+    with pytest.raises(ConfigurationError) as caught:
+        stored_path(url)
+    assert "the URL has a user or a password" in str(caught.value)
+    assert "secret" not in str(caught.value)
