@@ -22,6 +22,7 @@ from dehusk.streams.stores.errors import (
     StoreError,
     shown,
 )
+from dehusk.streams.stores.patience import answer_seconds
 from dehusk.streams.stores.piece import Piece
 
 os.environ.setdefault("TOKIO_WORKER_THREADS", "1")  # threads take memory, of which pages have little
@@ -66,7 +67,12 @@ class Bucket:
                 "base": 2,
             },
         }
-        options: Any = {"allow_http": True, "connect_timeout": "5s", "timeout": _TIMEOUT}
+        options: Any = {
+            "allow_http": True,
+            "connect_timeout": "5s",
+            "read_timeout": timedelta(seconds=answer_seconds(patience)),
+            "timeout": _TIMEOUT,
+        }
         try:
             self._store: Any = store.from_url(url, client_options=options, retry_config=retries)
         except (exceptions.BaseError, ValueError) as error:

@@ -13,10 +13,9 @@ import msgspec
 
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, is_below, shown
+from dehusk.streams.stores.patience import answer_seconds
 from dehusk.streams.stores.piece import Piece
 
-_SECONDS = 20.0
-"""Time after which a server that sends nothing is asked again."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two attempts; each pause is twice as long as the one before."""
 _MOST_LISTED = 64 * MIB
@@ -93,7 +92,7 @@ class WebServer:
         while True:
             try:
                 request = Request(url, headers=headers)  # noqa: S310 the caller checks the scheme
-                with self._opener.open(request, timeout=_SECONDS) as answer:
+                with self._opener.open(request, timeout=answer_seconds(self._patience)) as answer:
                     return read(cast("Answer", answer))
             except HTTPError as error:
                 with error:
