@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -77,6 +78,26 @@ def remove_abandoned(parent: Path, pattern: str, lock: str = LOCK) -> None:
     for file in parent.glob(f"{pattern}/{lock}"):
         with suppress(OSError), locked(file.parent, lock):  # in use, of another user, or removed meanwhile
             shutil.rmtree(file.parent)
+
+
+@contextmanager
+def claimed_folder(parent: Path, prefix: str, lock: str = LOCK) -> Iterator[Path]:
+    """Yield a new folder that is removed at the end, or by the next call if this process is killed.
+
+    It is locked until it is gone, so that no other process removes it meanwhile.
+
+    Raises:
+        ConfigurationError: it cannot be made.
+    """
+    with writing(parent):
+        remove_abandoned(parent, f"{prefix}*", lock)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        claimed = claim(folder, lock)
+    with claimed:
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -7,8 +7,8 @@ the next start answers at the same addresses.
 import random
 import socket
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,20 +18,17 @@ import orjson
 from msgspec import Meta
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.folders import remove_abandoned, writing
+from dehusk.streams.folders import claimed_folder
 
 _PREFIX = "dehusk-stack-"
+_CLAIM = "claim"
+"""File that is locked while a temporary folder is there; its stack has a lock of its own."""
 _Port = Annotated[int, Meta(ge=1, le=65_535)]
 
 
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Yield a folder that is removed at the end, or by the next call if this process is killed."""
-    with writing(Path("a temporary folder")):
-        remove_abandoned(Path(tempfile.gettempdir()), f"{_PREFIX}*")
-        folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
-    with folder as name:
-        yield Path(name)
+def temporary_folder() -> AbstractContextManager[Path]:
+    """Return a folder that is removed at the end, or by the next call if this process is killed."""
+    return claimed_folder(Path(tempfile.gettempdir()), _PREFIX, _CLAIM)
 
 
 LOOPBACK = "127.0.0.1"

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from dehusk.inference.labelers.golden import GOLDEN_FILE
 from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import is_version
-from dehusk.streams.folders import claim, remove_abandoned, sync_folder, writing
+from dehusk.streams.folders import claimed_folder, sync_folder, writing
 from dehusk.streams.models.candidate import MAX_MODEL_BYTES, MAX_TEXT_BYTES, Candidate, open_plain
 
 _STAGING = ".staging-"
@@ -33,16 +32,9 @@ def unguarded() -> None:
 @contextmanager
 def staging(folder: Path) -> Iterator[Path]:
     """Create a temporary folder within a folder; if this process is killed, the next one removes it."""
-    with writing(folder):
-        remove_abandoned(folder, f"{_STAGING}*")
-        place = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+    with claimed_folder(folder, _STAGING) as place:
         place.chmod(0o755)
-        lock = claim(place)
-    with lock:
-        try:
-            yield place
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+        yield place
 
 
 def next_version(model: str, *roots: Path) -> str:

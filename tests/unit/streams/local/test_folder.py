@@ -10,9 +10,12 @@ import orjson
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.folders import is_unlocked, locked, writing
+from dehusk.streams.folders import claim, is_unlocked, locked, writing
 from dehusk.streams.local.folder import LOOPBACK, assign_ports, free_ports, temporary_folder
 from dehusk.streams.local.stack import Addresses
+
+CLAIM = "claim"
+"""File that is locked while a folder of a stack is there."""
 
 
 @pytest.fixture
@@ -53,11 +56,11 @@ def test_a_temporary_folder_that_cannot_be_made_is_an_error_in_a_line(
         temporary_folder().__enter__()
 
 
-def stack_folder(temporary: Path, name: str) -> Path:
-    """A folder as a stack that ran in it leaves it."""
+def left_folder(temporary: Path, name: str) -> Path:
+    """A folder as a process that was killed leaves it."""
     folder = temporary / name
     folder.mkdir()
-    with locked(folder):
+    with claim(folder, CLAIM):
         (folder / "data").touch()
     return folder
 
@@ -85,11 +88,19 @@ def test_a_temporary_folder_is_removed_with_what_is_in_it(temporary: Path) -> No
     assert list(temporary.iterdir()) == []
 
 
+def test_a_folder_is_left_to_its_process_before_and_after_a_stack_runs_in_it(temporary: Path) -> None:
+    with temporary_folder() as folder:
+        with locked(folder):
+            pass
+        with temporary_folder():
+            assert folder.is_dir()
+
+
 def test_what_killed_stacks_left_is_removed_and_nothing_else(temporary: Path) -> None:
-    abandoned = stack_folder(temporary, "dehusk-stack-abandoned")
-    used = stack_folder(temporary, "dehusk-stack-used")
-    other = stack_folder(temporary, "dehusk-other")
-    with locked(used), temporary_folder() as folder:
+    abandoned = left_folder(temporary, "dehusk-stack-abandoned")
+    used = left_folder(temporary, "dehusk-stack-used")
+    other = left_folder(temporary, "dehusk-other")
+    with locked(used, CLAIM), temporary_folder() as folder:
         assert not abandoned.exists()
         assert {each.name for each in temporary.iterdir()} == {used.name, other.name, folder.name}
         assert (used / "data").exists()
