@@ -6,6 +6,7 @@ from Maven Central once and kept.
 
 import asyncio
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -115,8 +116,8 @@ class KafkaNode(Program):
 
     def _write_configuration(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        lines = (f"{name}={value}\n" for name, value in self._configuration().items())
-        Path(self._file).write_text("".join(lines))
+        lines = (f"{name}={_escaped(str(value))}\n" for name, value in self._configuration().items())
+        Path(self._file).write_text("".join(lines), encoding="ascii")
 
     def _configuration(self) -> dict[str, object]:
         controller = self.voters.split(",")[self.number - 1].partition("@")[2]
@@ -152,6 +153,11 @@ class KafkaNode(Program):
         }
 
 
+def _escaped(value: str) -> str:
+    """Return a value as a file of Java's properties has it: in Latin-1, with the escapes of JSON."""
+    return json.dumps(value)[1:-1]
+
+
 async def _brokers(address: str) -> set[int]:
     client = AIOKafkaAdminClient(bootstrap_servers=address, request_timeout_ms=5000)
     try:
@@ -166,8 +172,12 @@ def kafka_nodes(ports: Sequence[int], directory: Path, java: Path, jars: Path) -
     """Return the nodes of a cluster on two ports each, which use the data in the directory, if any.
 
     Raises:
-        ConfigurationError: the directory holds the data of a cluster of another size.
+        ConfigurationError: the directory holds data of a cluster of another size, or its path has a comma.
     """
+    if "," in str(directory):
+        raise ConfigurationError(
+            f"{directory} has a comma in its path, at which Kafka divides it: take another one"
+        )
     count = len(ports) // 2
     voters = ",".join(f"{i}@{LOOPBACK}:{port}" for i, port in enumerate(ports[count:], start=1))
     cluster = _cluster_id(directory, count)

@@ -67,6 +67,20 @@ def test_a_cluster_id_that_begins_with_a_dash_is_no_option(
     assert f"--cluster-id={node.cluster}" in node.preparation()
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("ä", "\\u00e4"), ("😀", "\\ud83d\\ude00"), ("a\\b", "a\\\\b"), ("a b=c#", "a b=c#")],
+)
+def test_data_is_in_its_directory_whatever_that_is_called(tmp_path: Path, name: str, written: str) -> None:
+    (node,) = nodes(tmp_path / name, 1)
+    assert properties(node)["log.dirs"] == f"{tmp_path}/{written}/kafka-1/data"
+
+
+def test_a_directory_that_kafka_would_divide_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="has a comma in its path"):
+        nodes(tmp_path / "a,b", 1)
+
+
 def test_new_clusters_differ(tmp_path: Path) -> None:
     assert nodes(tmp_path / "a", 1)[0].cluster != nodes(tmp_path / "b", 1)[0].cluster
 
