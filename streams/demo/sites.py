@@ -4,7 +4,6 @@ It is documentation from a Debian package, or the handbook that dehusk ships.
 """
 
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,9 +14,11 @@ from threading import Thread
 
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.streams.demo.handbook import write_handbook
-from dehusk.streams.folders import writing
+from dehusk.streams.folders import claimed_folder, writing
 
 _APT_SECONDS = 180
+_FETCHING = ".fetching-"
+"""Prefix of the folders that packages are fetched into, of which a killed process leaves one."""
 _POLL_SECONDS = 0.05
 """Longest wait of the server for a request, and so of its end."""
 
@@ -103,8 +104,7 @@ def _documentation(name: str, cache: Path) -> Site:
 def fetch_package(packages: Sequence[str], unpacked: Path, apt: Path) -> None:
     """Unpack the first of some Debian packages that can be fetched; `apt` keeps the lists of packages."""
     unpacked.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=unpacked.parent) as name:
-        folder = Path(name)
+    with claimed_folder(unpacked.parent, _FETCHING) as folder:
         package = _download(packages, folder, apt)
         _run(["dpkg-deb", "--extract", str(package), "content"], folder)
         (folder / "content").rename(unpacked)

@@ -109,6 +109,21 @@ def test_a_failed_fetch_leaves_nothing_that_counts_as_fetched(programs: Path, tm
     assert list((tmp_path / "cache" / "sites").iterdir()) == []
 
 
+def test_what_a_killed_fetch_left_is_removed_by_the_next(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(programs, "python3.11-doc")
+    with monkeypatch.context() as killed:
+        killed.setattr("shutil.rmtree", lambda *_, **__: None)
+        killed.setattr("os.rmdir", lambda *_, **__: None)
+        killed.setenv("PATH", str(tmp_path))
+        with pytest.raises(UnavailableError):
+            find_site("python", tmp_path / "cache")
+    assert len(list((tmp_path / "cache" / "sites").iterdir())) == 1
+    find_site("python", tmp_path / "cache")
+    assert [each.name for each in (tmp_path / "cache" / "sites").iterdir()] == ["python"]
+
+
 def test_every_site_has_a_name() -> None:
     assert set(NAMES) == {"auto", "shipped", *DOCUMENTATION}
 
