@@ -160,7 +160,9 @@ class Configuration:
         self._file = file
         try:
             self._table = self._dashed(tomllib.loads(file.read_text(encoding="utf-8")), ())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except RecursionError as error:
+            raise self._error("it is nested too deeply") from error
+        except ValueError as error:  # of TOML, of UTF-8, or of an integer that is too long
             raise self._error(f"it is no TOML: {error}") from error
 
     def check(self, root: click.Command) -> None:
@@ -171,14 +173,19 @@ class Configuration:
         self._check(self._table, root, ())
 
     def values(self, words: Words, context: click.Context) -> dict[str, object]:
-        """Return the values for a command by its parameters; those of a table win over those above it."""
+        """Return the values for a command by its parameters; those of a table win over those above it.
+
+        Those of paths are functions that return them, as a path that is overridden need not exist.
+        """
         values_by_parameter: dict[str, object] = {}
         table = self._table
         for depth in range(len(words) + 1):
             for key, option in options(context.command).items():
                 if key in table and not isinstance(table[key], dict):
                     place = (*words[:depth], key)
-                    values_by_parameter[option.name or ""] = self._value(table[key], option, place, context)
+                    value = self._value_later(table[key], option, place, context)
+                    is_path = isinstance(option.type, click.Path)
+                    values_by_parameter[option.name or ""] = value if is_path else value()
             below = table.get(words[depth]) if depth < len(words) else None
             table = below if isinstance(below, dict) else {}
         return values_by_parameter
@@ -210,6 +217,14 @@ class Configuration:
             return option.type_cast_value(context, value)
         except click.BadParameter as error:
             raise self._error(f"{'.'.join(place)}: {error.message}") from error
+
+    def _value_later(
+        self, value: object, option: click.Option, place: Words, context: click.Context
+    ) -> Callable[[], object]:
+        def get() -> object:  # click's help calls a function, and no other callable, `(dynamic)`
+            return self._value(value, option, place, context)
+
+        return get
 
     def _check_kind(self, value: object, option: click.Option, place: Words) -> None:
         kind = _kind(option)

@@ -131,6 +131,7 @@ def test_an_option_wins_over_variables_and_these_over_the_file(file: Path) -> No
             f"worker.labeler: 'onx' is not one of {', '.join(map(repr, LABELERS))}.",
         ),
         ("brokers =", "it is no TOML: Invalid value (at end of document)"),
+        (f"processes = {'[' * 100_000}", "it is nested too deeply"),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_file(file: Path, text: str, said: str) -> None:
@@ -175,7 +176,18 @@ def test_a_folder_may_be_one_of_a_store(file: Path) -> None:
     assert worker["reference_root"] == (StoredPath("webhdfs://host:9870/a/"), Path("pages"))
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"a = \x00"])
+def test_a_path_that_is_overridden_need_not_exist(file: Path) -> None:
+    file.write_text("tls-ca-file = 'missing.pem'\n[worker]\ntls-ca-file = 'gone.pem'")
+    command, own = ("worker", "--config", str(file)), Path("own.pem")
+    own.touch()
+    assert parameters(*command, "--tls-ca-file", str(own))["tls_ca_file"] == own
+    assert parameters(*command, env={"DEHUSK_TLS_CA_FILE": str(own)})["tls_ca_file"] == own
+    assert "worker.tls-ca-file: File 'gone.pem' does not exist." in run(*command).stderr
+    file.write_text(f"tls-ca-file = 'missing.pem'\n[worker]\ntls-ca-file = '{own}'")
+    assert parameters(*command)["tls_ca_file"] == own
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a = \x00", b"a = " + b"1" * 5000])
 def test_bytes_that_are_no_text_are_no_toml(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(click.UsageError, match="it is no TOML"):
