@@ -154,7 +154,7 @@ def _fetch(open_url: Callable[..., Any], security: KafkaSecurity, oauth: OAuthSe
             return _read_token(answer.read(_MAX_ANSWER))
     except HTTPError as error:
         with error:
-            why = f"{server} answers {error.code}{_told_error(error.read(_MAX_ANSWER))}"
+            why = f"{server} answers {error.code}{_told_error(error)}"
         if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code in _TRANSIENT:
             raise KafkaConnectionError(why) from error
         raise SaslAuthenticationFailed(
@@ -179,12 +179,12 @@ def _read_token(content: bytes) -> Token:
     return Token(text, seconds)
 
 
-def _told_error(content: bytes) -> str:
+def _told_error(refused: HTTPError) -> str:
     """Return the error that the answer of a server of tokens tells (RFC 6749, 5.2), if it does."""
     try:
-        answer = json.loads(content)
+        answer = json.loads(refused.read(_MAX_ANSWER))
         told = ": ".join(str(answer[name]) for name in ("error", "error_description") if name in answer)
-    except (ValueError, RecursionError, TypeError):
+    except (OSError, HTTPException, ValueError, RecursionError, TypeError):
         return ""
     return f" ({told[:_SHOWN]})" if told else ""
 

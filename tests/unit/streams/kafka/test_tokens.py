@@ -83,9 +83,10 @@ async def test_clients_of_one_cluster_share_a_token() -> None:
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        status, body = self.server.answer  # type: ignore[attr-defined]
+        status, body, headers = self.server.answer  # type: ignore[attr-defined]
         self.send_response(status)
-        self.send_header("Location", "/elsewhere")
+        for name, value in {"Location": "/elsewhere", **headers}.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -96,9 +97,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(status: int, body: bytes) -> Iterator[str]:
+def serving(status: int, body: bytes, headers: dict[str, str]) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.answer = status, body  # type: ignore[attr-defined]
+        server.answer = status, body, headers  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/"
@@ -106,9 +107,9 @@ def serving(status: int, body: bytes) -> Iterator[str]:
             server.shutdown()
 
 
-def fetch(status: int, body: object) -> Token:
+def fetch(status: int, body: object, headers: dict[str, str] | None = None) -> Token:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with serving(status, content) as url:
+    with serving(status, content, headers or {}) as url:
         security = KafkaSecurity("SASL_SSL", "OAUTHBEARER", "me", "not-to-be-told", oauth=OAuthSettings(url))
         assert security.oauth is not None
         return tokens._fetch(build_opener(tokens._NoRedirect).open, security, security.oauth)
@@ -149,8 +150,14 @@ def test_what_is_no_token_is_named(status: int, body: object, kind: type[Excepti
     assert "not-to-be-told" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("status", "kind"), [(400, SaslAuthenticationFailed), (503, KafkaConnectionError)])
+def test_an_error_whose_answer_is_cut_off_is_named(status: int, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=f"answers {status}"):
+        fetch(status, b'ff\r\n{"error', {"Transfer-Encoding": "chunked"})
+
+
 def test_a_server_that_is_away_is_unavailable() -> None:
-    with serving(200, b"") as url:
+    with serving(200, b"", {}) as url:
         pass
     oauth = OAuthSettings(url)
     with pytest.raises(KafkaConnectionError, match="does not answer"):
