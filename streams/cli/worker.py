@@ -19,6 +19,7 @@ from dehusk.streams.cli.shared.kafka_options import (
 )
 from dehusk.streams.cli.shared.options import (
     Address,
+    NumberRange,
     OptionalFile,
     Url,
     choice_option,
@@ -142,7 +143,7 @@ def _monitoring(
 )
 @click.option(
     "--unsure-below",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     metavar="F1",
     default=_WORKER.unsure_below,
     show_default=True,

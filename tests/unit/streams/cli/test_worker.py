@@ -271,6 +271,12 @@ def test_more_batches_are_in_flight_than_processes_can_prepare(started: list[Wor
     assert started[0].flow.batches > 6
 
 
+def test_a_share_that_is_no_number_is_refused(started: list[WorkerSettings]) -> None:
+    with pytest.raises(click.BadParameter, match="nan is no finite number"):
+        worker("--unsure-below", "nan")
+    assert not started
+
+
 @pytest.mark.parametrize("address", ["8080", ":8080", "localhost", "localhost:http", "localhost:99999"])
 def test_an_address_that_is_none_is_refused(started: list[WorkerSettings], address: str) -> None:
     with pytest.raises(click.UsageError, match="HOST:PORT"):
