@@ -8,6 +8,8 @@ from types import TracebackType
 
 import orjson
 
+from dehusk.streams.wording import encodable
+
 ABOUT = ("topic", "partition", "offset", "url", "reason")
 """Extra attributes of a record, which are fields of a line of JSON."""
 _MAX_CHARACTERS = 1000
@@ -47,6 +49,7 @@ class JsonFormatter(logging.Formatter):
         fields |= {name: getattr(record, name) for name in ABOUT if getattr(record, name, None) is not None}
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
+        fields = {name: encodable(text) if isinstance(text, str) else text for name, text in fields.items()}
         line = _json(fields)
         for name, shortened in (("exception", _end), ("message", _start), ("url", _start)):
             text = fields.get(name)

@@ -55,6 +55,15 @@ def test_json_lines_say_what_they_are_about() -> None:
     assert "url" not in line
 
 
+def test_json_lines_hold_names_that_are_no_text() -> None:
+    failed = record("dehusk.streams", "cannot read %s", "/a\udcff.pem")
+    failed.url = "http://a/\ud800"
+    failed.exc_info = (ValueError, ValueError("b\udcfe"), None)
+    line = orjson.loads(JsonFormatter().format(failed))
+    assert (line["message"], line["url"]) == ("cannot read /a?.pem", "http://a/?")
+    assert line["exception"].endswith("b?")
+
+
 @pytest.mark.parametrize("text", ["x" * 5000, '"' * 5000, "\n" * 400 + "y" * 5000, "語" * 5000, "\x00" * 900])
 @pytest.mark.parametrize("formatter", [JsonFormatter(), PlainFormatter()])
 def test_no_line_is_longer_than_collectors_take(formatter: logging.Formatter, text: str) -> None:
