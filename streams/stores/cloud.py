@@ -125,7 +125,7 @@ class Bucket:
             return StoreAwayError(f"there are no credentials for {self.url}: {_ADVICE}")
         if code in _REFUSED_LOGINS or isinstance(error, exceptions.UnauthenticatedError):
             return StoreAwayError(f"{self.url} refuses the credentials ({code or status}): {_ADVICE}")
-        if isinstance(error, ValueError | FileNotFoundError) or (
+        if isinstance(error, ValueError | FileNotFoundError | exceptions.InvalidPathError) or (
             400 <= status < 500 and status not in _LATER
         ):
             return self._refusal(error, name, code, status)
