@@ -281,4 +281,6 @@ def _located(path: StoredPath) -> tuple[Store, str]:
         raise ConfigurationError(f"{path}: the URL has a user or a password, which is not read: remove it")
     if scheme.lower() in _WEB:
         key = quote(key, safe=_OF_URLS)
+    elif "//" in f"/{key}":
+        raise ConfigurationError(f"{path}: no part of the path of an object may be empty")
     return _open_store(f"{scheme.lower()}://{place}", path.access), key

@@ -131,6 +131,8 @@ def test_a_user_is_not_told_of_one_that_answers(
         ("s3:///key", "no host or bucket"),
         ("hdfs://name:8020/a", "webhdfs://NAMENODE:9870"),
         ("http://[/a", "is no URL: Invalid IPv6"),
+        ("s3://pages//crawl/", "no part of the path of an object may be empty"),
+        ("webhdfs://host:9870/crawl//", "no part of the path of an object may be empty"),
     ],
 )
 def test_a_url_that_leads_nowhere_is_a_mistake_of_the_caller(url, words):
