@@ -34,6 +34,8 @@ class WebServer(ThreadingHTTPServer):
         """Number of answers whose connection ends too early."""
         self.version = "1"
         self.has_ranges = True
+        self.has_chunks = False
+        """True to send what has no ranges in chunks, without its size."""
         self.requests: list[tuple[str, str | None]] = []
         """Paths and ranges that were asked for."""
 
@@ -72,7 +74,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in {"ETag": f'"{self.server.version}"', **headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        if self.server.has_chunks and status == 200:
+            self.send_header("Transfer-Encoding", "chunked")
+            body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+        else:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.server.cuts and body:
             self.server.cuts -= 1

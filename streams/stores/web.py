@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage, InvalidURL
 from typing import IO, Protocol, TypeVar, cast
 from urllib.error import HTTPError, URLError
@@ -18,6 +19,8 @@ from dehusk.streams.stores.piece import Piece
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two attempts; each pause is twice as long as the one before."""
+_MOST_CHUNKED = 256 * KIB
+"""Bytes of the largest object whose size its server does not tell."""
 _MOST_LISTED = 64 * MIB
 """Bytes of the largest list of a folder of HDFS: of some 200,000 files."""
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18})$", re.ASCII)
@@ -63,12 +66,14 @@ class WebServer:
         headers = {"Range": f"bytes={begin}-{end - 1}", "Accept-Encoding": "identity"}
 
         def read(answer: Answer) -> Piece:
+            version = str(answer.headers.get("ETag") or answer.headers.get("Last-Modified", ""))
             size = _whole_size(answer, begin)
-            if size is None:
+            if size is not None:
+                return Piece(_read_all(answer, min(end, size) - begin), size, version)
+            whole = None if begin else _read_chunks(answer)
+            if whole is None:
                 raise StoreError(f"{shown(url)}: its server gives no parts of it, only the whole")
-            data = _read_all(answer, min(end, size) - begin)
-            version = answer.headers.get("ETag") or answer.headers.get("Last-Modified", "")
-            return Piece(data, size, str(version))
+            return Piece(whole[:end], len(whole), version)
 
         return self._ask(url, headers, read, is_empty=not begin)
 
@@ -128,6 +133,18 @@ def _read_all(answer: Answer, expected: int) -> bytes:
     if len(data) < expected:
         raise HTTPException(f"it ends after {len(data):,} of {expected:,} bytes")
     return data
+
+
+def _read_chunks(answer: Answer) -> bytes | None:
+    """Read an object that comes in chunks, without its size; None if there are none, or it is large.
+
+    Raises:
+        HTTPException: it is cut off.
+    """
+    if answer.status != HTTPStatus.OK or answer.headers.get("Transfer-Encoding", "").lower() != "chunked":
+        return None
+    whole = answer.read(_MOST_CHUNKED + 1)
+    return whole if len(whole) <= _MOST_CHUNKED else None
 
 
 def _whole_size(answer: Answer, begin: int) -> int | None:

@@ -103,6 +103,20 @@ def test_a_server_without_ranges_gives_small_objects_only(server):
         fetch(server, 50, 100)
 
 
+def test_a_small_object_may_come_in_chunks_without_its_size(server):
+    server.has_ranges, server.has_chunks, server.cuts = False, True, 1
+    piece = fetch(server, 0, 50)
+    assert (piece.data, piece.size, piece.version) == (CONTENT[:50], len(CONTENT), '"1"')
+    assert len(server.requests) == 2, "one that is cut off is not taken for whole"
+    for size, known in ((0, True), (256 * 1024, True), (256 * 1024 + 1, False)):
+        server.objects["/a"] = bytes(size)
+        if known:
+            assert fetch(server).size == size
+        else:
+            with pytest.raises(StoreError, match="no parts of it, only the whole"):
+                fetch(server)
+
+
 def test_a_redirect_is_followed_unless_it_leads_to_another_server(server):
     server.redirects = {"/near": "/a"}
     root = f"{server.url}/"
