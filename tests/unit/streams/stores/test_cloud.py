@@ -6,7 +6,7 @@ from tests.web_server import web_server
 
 pytest.importorskip("obstore", reason="the extra stores is not installed")
 
-LIST = b"""<ListBucketResult><Name>pages</Name><KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>
+LIST = b"""<ListBucketResult><Name>unlisted</Name><KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>
 <Contents><Key>crawl//a.html</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>"a"</ETag><Size>1</Size>
 </Contents></ListBucketResult>"""
 
@@ -15,8 +15,8 @@ def test_a_folder_that_cannot_be_listed_is_named_with_the_key_and_not_waited_for
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with web_server() as server:
-        server.objects["/pages"] = LIST
+        server.objects["/unlisted"] = LIST
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
-        with pytest.raises(StoreError, match=r"does not give s3://pages/crawl: .*crawl//a\.html"):
-            list(StoredPath("s3://pages/crawl/").files())
+        with pytest.raises(StoreError, match=r"does not give s3://unlisted/crawl: .*crawl//a\.html"):
+            list(StoredPath("s3://unlisted/crawl/").files())
