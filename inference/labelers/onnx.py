@@ -172,8 +172,7 @@ def _signature(session: onnxruntime.InferenceSession, file: Path) -> Signature:
     if signature is None:
         raise ConfigurationError(unknown_signature(str(file), declared))
     read, answered = ({*map(_tensor, each)} for each in (session.get_inputs(), session.get_outputs()))
-    counts = {count.tensor for count in signature.counts}
-    if (read, answered) != ({*signature.request} | counts, {*signature.answer}):
+    if (read, answered) != (signature.model_inputs, {*signature.answer}):
         raise ConfigurationError(
             f"{file} declares the signature {declared!r} and has other tensors: {names_of(read | answered)}"
         )

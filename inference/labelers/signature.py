@@ -64,6 +64,11 @@ class Signature:
     """Optional encodings that it needs."""
 
     @property
+    def model_inputs(self) -> set[Tensor]:
+        """Tensors that a model's file reads: those of a request, and the counts that the server adds."""
+        return {*self.request, *(count.tensor for count in self.counts)}
+
+    @property
     def declared(self) -> str:
         """Text that a model must declare to be sent this encoding."""
         return "; ".join((self.encoding, *(tensor.declared for tensor in (*self.request, *self.answer))))

@@ -79,8 +79,7 @@ def signature_in(header: OnnxHeader) -> Signature:
     signature = signature_of(declared)
     if signature is None:
         raise FaultError(Fault.UNKNOWN_SIGNATURE, unknown_signature("the model", declared))
-    expected = {*signature.request, *(count.tensor for count in signature.counts)}
-    _compare("reads", expected, {*header.inputs})
+    _compare("reads", signature.model_inputs, {*header.inputs})
     _compare("answers", {*signature.answer}, {*header.outputs})
     return signature
 
