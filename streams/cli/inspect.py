@@ -14,7 +14,14 @@ import click
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.options import DocumentOptions
 from dehusk.streams.cli.shared.kafka_options import kafka_options
-from dehusk.streams.cli.shared.options import Address, gathered_options, open_option, refuse_typed, was_typed
+from dehusk.streams.cli.shared.options import (
+    Address,
+    gathered_options,
+    host_and_port,
+    open_option,
+    refuse_typed,
+    was_typed,
+)
 from dehusk.streams.cli.shared.page_options import (
     comments_option,
     exclude_option,
@@ -171,9 +178,8 @@ async def _serve(inspection: Inspection, request: _Request) -> None:
     from dehusk.streams.inspection.server import application
     from dehusk.streams.web.local_pages import serving
 
-    host, _, port = request.listen.rpartition(":")
-    host = host.strip("[]")
-    async with serving(application(inspection, host), host, int(port)) as address:
+    host, port = host_and_port(request.listen)
+    async with serving(application(inspection, host), host, port) as address:
         click.echo(f"{address}  (Ctrl-C ends it)")
         if request.opens:
             webbrowser.open(address)

@@ -13,7 +13,14 @@ import click
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.kafka_options import kafka_options, optional_topic_option
-from dehusk.streams.cli.shared.options import FILE, Address, gathered_options, open_option, refuse_typed
+from dehusk.streams.cli.shared.options import (
+    FILE,
+    Address,
+    gathered_options,
+    host_and_port,
+    open_option,
+    refuse_typed,
+)
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
 from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.wording import pluralize
@@ -225,15 +232,14 @@ async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, 
     from dehusk.streams.labeling.session import Session, Suggester
     from dehusk.streams.web.local_pages import serving
 
-    host, _, port = request.listen.rpartition(":")
-    host = host.strip("[]")
+    host, port = host_and_port(request.listen)
     labeler = await asyncio.to_thread(open_labeler, settings)
     try:
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
             session = Session(store, file, pool, Suggester(labeler))
             async with (
                 _tuner(request, settings, session, store, file) as tuner,
-                serving(application(session, host, tuner), host, int(port)) as address,
+                serving(application(session, host, tuner), host, port) as address,
             ):
                 click.echo(f"{address}  ({session.progress}; Ctrl-C ends it)")
                 if request.opens:

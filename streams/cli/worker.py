@@ -25,6 +25,7 @@ from dehusk.streams.cli.shared.options import (
     choice_option,
     enum_option,
     gathered_options,
+    host_and_port,
     number_option,
     require_both,
     seconds_option,
@@ -108,8 +109,7 @@ def _monitoring(
 ) -> MonitoringSettings:
     files = (monitoring_certificate_file, monitoring_key_file)
     require_both("monitoring", *files)
-    host, _, port = monitoring.rpartition(":")
-    return MonitoringSettings(host.strip("[]"), int(port), monitoring_token, *files, not no_inspector)
+    return MonitoringSettings(*host_and_port(monitoring), monitoring_token, *files, not no_inspector)
 
 
 @click.command(

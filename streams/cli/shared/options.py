@@ -45,6 +45,12 @@ class Address(click.ParamType):
         return value
 
 
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the parts of an `Address`, the host without brackets."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
 class Folder(click.Path):
     """A folder of this machine, which need not be there."""
 
