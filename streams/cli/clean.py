@@ -39,6 +39,7 @@ from dehusk.streams.cli.shared.service_options import (
     redis_client_options,
     require_labeler_of_model,
 )
+from dehusk.streams.cli.shared.terminal import warn
 from dehusk.streams.files.paths import STANDARD_INPUT, require_path
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
@@ -161,7 +162,7 @@ def command(
     form = TEXTS if output and output.format == TEXTS else settings.format
     require_place(form, settings.options)
     if not paths and sys.stdin.isatty():
-        click.echo("dehusk: reads the terminal, a page of HTML or JSON lines; Ctrl-D ends it", err=True)
+        warn("reads the terminal, a page of HTML or JSON lines; Ctrl-D ends it")
     paths = paths or (STANDARD_INPUT,)
     for path in paths:
         require_path(path)
@@ -191,28 +192,25 @@ def command(
             report_interruption(run.written, "written")
             raise
     if not run.written:
-        click.echo(f"dehusk: no {'further ' if output and output.resume else ''}page was found", err=True)
+        warn(f"no {'further ' if output and output.resume else ''}page was found")
     if run.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in run.failed.most_common())
         pages_of = f"{run.failed.total():,} of {pluralize(run.written, 'page')}"
-        click.echo(f"dehusk: {pages_of} without a document, `error` says why: {reasons}", err=True)
+        warn(f"{pages_of} without a document, `error` says why: {reasons}")
     if pages.without_host and site_statistics != NO_STATISTICS:
         _warn_of_pages_without_host(pages.without_host)
     for damage in pages.damaged:
-        click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
+        warn(f"pages may be lost: {printable(damage.detail)}")
     if run.damaged_before:
         files = pluralize(run.damaged_before, "damaged file")
-        click.echo(
-            f"dehusk: pages may be lost: {files} in the runs before: see `error` of the rows", err=True
-        )
+        warn(f"pages may be lost: {files} in the runs before: see `error` of the rows")
     raise SystemExit(1 if pages.damaged or run.damaged_before else 0)
 
 
 def _warn_of_pages_without_host(count: int) -> None:
-    click.echo(
-        f"dehusk: {pluralize(count, 'page')} without a host in the URL: of no site, so cleaned without "
-        "statistics; --base-url gives HTML files a URL",
-        err=True,
+    warn(
+        f"{pluralize(count, 'page')} without a host in the URL: of no site, so cleaned without statistics; "
+        "--base-url gives HTML files a URL"
     )
 
 
