@@ -65,8 +65,9 @@ def redundant(
     """Return the block that each repeats in a long run, or -1 for none and for intended repetitions.
 
     Intended are those that repeat a block of the same kind nearby, or alone, or in a cell, such as the parameter
-    of two functions, and runs that are short without the code in them. `alike` and `features`, whose column `in_cell` tells the blocks in cells, and `code`, which is 1 for code
-    that is shown, are None where the kinds are not known; `counts` are the words of each block.
+    of two functions, and runs that are short without the code in them. `alike` and `features`, whose column
+    `in_cell` tells the blocks in cells, and `code`, which is 1 for code that is shown, are None where the kinds
+    are not known; `counts` are the words of each block.
     """
     cdef Py_ssize_t count = len(repeats), block, begin = 0
     cdef int32_t earlier
