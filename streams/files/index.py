@@ -1,7 +1,7 @@
 """Pages of the WARC records that the rows of an index point to, several of which are read at once."""
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from dehusk.schemas.errors import PageError
@@ -10,7 +10,7 @@ from dehusk.streams.files.page_lines import parse_line
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.sources.fields import Fields
 from dehusk.streams.sources.page import Outcome
-from dehusk.streams.sources.warc_pointer import OFFSET_COLUMNS, WarcPointer, is_pointer
+from dehusk.streams.sources.warc_pointer import WarcPointer, is_pointer
 
 _AT_ONCE = 16
 """Records that are read at once: from a store, each takes some 50 ms, most of them waiting."""
@@ -51,11 +51,6 @@ def _columns(fields: Fields) -> Fields:
     if not fields.keys() >= _CDX_MARKS:
         return fields
     return {_CDX.get(name, name): value for name, value in fields.items()}
-
-
-def is_index(columns: Collection[str]) -> bool:
-    """Return True for the columns of an index in Parquet."""
-    return {"url", "warc_filename"} <= {*columns} and not {*OFFSET_COLUMNS}.isdisjoint(columns)
 
 
 def follow(

@@ -22,15 +22,12 @@ class LineFields:
 
 
 DEFAULT_FIELDS = LineFields()
-Identity = tuple[str | None, str | None]
-"""Identifier and URL."""
 
 
 def read_page_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
     """Return the page of a line `{"id", "url", "html"}`, whose URL may be anything, also empty."""
     try:
-        fields = parse_line(line)
-        return _page(fields, identity_of(fields, line, names), max_bytes, names)
+        return _page(parse_line(line), line, max_bytes, names)
     except PageError as error:
         return Broken(error.reason, str(error))
 
@@ -39,14 +36,14 @@ def read_keyed_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIE
     """Return the page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
     try:
         fields = parse_line(line)
-        return _keyed(fields, _page(fields, identity_of(fields, line, names), max_bytes, names), names)
+        return _keyed(fields, _page(fields, line, max_bytes, names), names)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
 def read_page_row(row: Fields, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
     """Return the page of a row of Parquet, whose HTML may be text or bytes, as of a line."""
-    return _page(row, (_plain(row, names.id), _plain(row, names.url)), max_bytes, names)
+    return _page(row, None, max_bytes, names)
 
 
 def read_keyed_row(row: Fields, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
@@ -59,7 +56,7 @@ def _keyed(fields: Fields, outcome: Outcome, names: LineFields) -> Outcome:
     if isinstance(outcome, Broken):
         return outcome
     try:
-        expect_text(_value(fields, names.url), names.url)
+        expect_text(value_at(fields, names.url), names.url)
     except PageError as error:
         return Broken(error.reason, str(error), outcome.url, outcome.id)
     if not isinstance(outcome, RawPage):
@@ -74,7 +71,7 @@ def _keyed(fields: Fields, outcome: Outcome, names: LineFields) -> Outcome:
 def is_page_line(line: bytes, names: LineFields) -> bool:
     """Return True if a line is an object with a page."""
     try:
-        return value_at(parse_line(line), names.html) is not ABSENT
+        return value_at(parse_line(line), names.html, ABSENT) is not ABSENT
     except PageError:
         return False
 
@@ -88,8 +85,10 @@ def parse_line(line: bytes) -> Fields:
     return parse_object(line.removeprefix(codecs.BOM_UTF8))
 
 
-def identity_of(fields: Fields, line: bytes, names: LineFields = DEFAULT_FIELDS) -> Identity:
-    """Return the id and the URL that the line of a page gives.
+def identity_of(
+    fields: Fields, line: bytes | None, names: LineFields = DEFAULT_FIELDS
+) -> tuple[str | None, str | None]:
+    """Return the id and the URL that the line of a page gives, or a row, which has no line.
 
     Raises:
         PageError: they nest too deep.
@@ -105,9 +104,9 @@ def is_page_list(line: bytes) -> bool:
         return False
 
 
-def _page(fields: Fields, identity: Identity, max_bytes: int, names: LineFields) -> Outcome:
-    name, url = identity
-    html = value_at(fields, names.html)
+def _page(fields: Fields, line: bytes | None, max_bytes: int, names: LineFields) -> Outcome:
+    name, url = identity_of(fields, line, names)
+    html = value_at(fields, names.html, ABSENT)
     if html is ABSENT:
         detail = (
             f"an object with the fields {quote_names(fields)}, without {names.html!r}: "
@@ -127,27 +126,15 @@ def _no_url(names: LineFields) -> Broken:
     return Broken(BrokenReason.MISSING_URL, detail)
 
 
-def _value(fields: Fields, path: str) -> object:
+def _text(fields: Fields, path: str, line: bytes | None) -> str | None:
+    """Return a value as encodable text, None if null or empty; what is no string is JSON in a line's text."""
     value = value_at(fields, path)
-    return None if value is ABSENT else value
-
-
-def _text(fields: Fields, path: str, line: bytes) -> str | None:
-    """Return a field as encodable text: strings as they are, other values as JSON; None if null or empty."""
-    value = _value(fields, path)
     if value in (None, ""):
         return None
-    if type(value) is int:
-        return str(value)
-    return encode_text(value if isinstance(value, str) else _json(path, line)).decode()
-
-
-def _plain(fields: Fields, path: str) -> str | None:
-    """Return a value as encodable text; None if there is none."""
-    value = _value(fields, path)
-    if value in (None, ""):
-        return None
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else encode_text(str(value)).decode()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    is_plain = line is None or isinstance(value, str) or type(value) is int
+    return encode_text(str(value) if is_plain else _json(path, line or b"")).decode()
 
 
 def _json(path: str, line: bytes) -> str:

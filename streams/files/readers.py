@@ -25,7 +25,7 @@ from typing import BinaryIO, Generic, TypeVar, cast
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
-from dehusk.streams.files.index import Row, begins_index, follow, is_index, read_row
+from dehusk.streams.files.index import Row, begins_index, follow, read_row
 from dehusk.streams.files.inflating import InUtf8, Piped, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import (
     DEFAULT_FIELDS,
@@ -45,7 +45,13 @@ from dehusk.streams.sources.compression import DAMAGE
 from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page, known_url
 from dehusk.streams.sources.sniffing import BLANK, SNIFFED, WHOLE_PAGE
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, Span, read_warc
-from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, OFFSET_COLUMNS, POINTER_COLUMNS, WarcPointer
+from dehusk.streams.sources.warc_pointer import (
+    NO_DIRECTORY,
+    OFFSET_COLUMNS,
+    POINTER_COLUMNS,
+    WarcPointer,
+    is_pointer,
+)
 from dehusk.streams.stores.stored import PATIENCE_SECONDS, InputPath, StoredPath
 from dehusk.streams.wording import how_to_install
 
@@ -305,7 +311,7 @@ class _PageReader(_LineReader[Outcome]):
             read_row = read_keyed_row if self._needs_url else read_page_row
             for row in file.rows(columns, _PAGES_AT_ONCE):
                 yield read_row(row, self._max_bytes, self._fields)
-        elif is_index(file.columns):
+        elif "url" in file.columns and is_pointer(dict.fromkeys(file.columns)):
             yield from self._follow(file.rows(POINTER_COLUMNS, _ROWS_AT_ONCE), name)
         else:
             detail = (

@@ -16,7 +16,7 @@ from dehusk.streams.sources.encoding import encode_text
 
 Fields = Mapping[str, object]
 ABSENT = object()
-"""Value where a path leads nowhere."""
+"""Value that no path leads to."""
 _JSON_BEGINS = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\r ]*\"?[{\[]|\xff\xfe(?:[\t\n\r ]\0)*[{\[]\0|\xfe\xff(?:\0[\t\n\r ])*\0[{\[]"
 )
@@ -149,8 +149,8 @@ def json_in(value: bytes) -> object:
     return parsed if isinstance(parsed, dict | list) else None
 
 
-def value_at(content: Fields, path: str) -> object:
-    """Return what a dotted path leads to; ABSENT if it leads nowhere.
+def value_at(content: Fields, path: str, absent: object = None) -> object:
+    """Return what a dotted path leads to; `absent` if it leads nowhere.
 
     A number in a path is a place in an array. A path leads on into a string that is JSON itself.
     """
@@ -159,11 +159,11 @@ def value_at(content: Fields, path: str) -> object:
         if isinstance(value, str):
             value = json_in(encode_text(value))
         if isinstance(value, Mapping):
-            value = value.get(step, ABSENT)
+            value = value.get(step, absent)
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
         else:
-            return ABSENT
+            return absent
     return value
 
 

@@ -57,7 +57,7 @@ class JsonFields(JsonFormat):
         content = json_in(message.value or b"")
         if not isinstance(content, dict):
             return False
-        bodies = (self._at(content, "html"), self._at(content, "html_base64"))
+        bodies = (self._field(content, "html", ABSENT), self._field(content, "html_base64", ABSENT))
         return self._field(content, "url") is not None and any(each is not ABSENT for each in bodies)
 
     def _read_object(self, fields: Fields) -> Outcome:
@@ -122,17 +122,13 @@ class JsonFields(JsonFormat):
     def _expect_page(self, content: Fields) -> None:
         """Raise PageError unless there is a page, if only null, or a status that says why there is none."""
         names: tuple[FieldName, ...] = ("html", "html_base64", "status")
-        if all(self._at(content, name) is ABSENT for name in names):
+        if all(self._field(content, name, ABSENT) is ABSENT for name in names):
             paths = " or ".join(self._paths[name] for name in names if name in self._paths)
             detail = f"an object with the fields {quote_names(content)}, without {paths}: --field html=PATH"
             raise PageError(BrokenReason.WRONG_FORMAT, detail)
 
-    def _field(self, content: Fields, name: FieldName) -> object:
-        value = self._at(content, name)
-        return None if value is ABSENT else value
-
-    def _at(self, content: Fields, name: FieldName) -> object:
-        return value_at(content, self._paths[name]) if name in self._paths else ABSENT
+    def _field(self, content: Fields, name: FieldName, absent: object = None) -> object:
+        return value_at(content, self._paths[name], absent) if name in self._paths else absent
 
     def _expected_text(self, content: Fields, name: FieldName) -> str | None:
         return expect_text(self._field(content, name), self._paths.get(name, name))
