@@ -28,7 +28,7 @@ from dehusk.streams.offline.lines import DecodedPages, pickle_document, unpickle
 from dehusk.streams.offline.run import BATCH_PAGES, PageCleaner, Turn
 from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing, WrittenDocument
-from dehusk.streams.settings import MIB, MOST_SECONDS, PageLimits, available_processors
+from dehusk.streams.settings import MIB, MOST_PROCESSES, MOST_SECONDS, PageLimits, available_processors
 from dehusk.streams.sites.store import SiteStatisticsStore
 
 Page = TypeVar("Page")
@@ -190,7 +190,7 @@ class Cleaning:
     """
 
     def __init__(self, options: Options, processes: int, page_seconds: float) -> None:
-        self.processes = whole_number("processes", processes)
+        self.processes = whole_number("processes", processes, MOST_PROCESSES)
         is_number = isinstance(page_seconds, int | float) and not isinstance(page_seconds, bool)
         if not is_number or not 0 < page_seconds <= MOST_SECONDS:
             raise ConfigurationError(

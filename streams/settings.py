@@ -12,6 +12,8 @@ MOST_COUNT = 2_147_483_647
 """The largest number of 32 bits."""
 MOST_SECONDS = 2_147_483
 """The most whole seconds whose milliseconds fit into 32 bits, as in Kafka's requests: 24 days."""
+MOST_PROCESSES = 1024
+"""The most processes that take pages apart: each has its memory from the start."""
 SUGGESTED_PARTITIONS = 8
 """Partitions of a new topic of pages, of which nothing is known."""
 _PATIENCE = 6

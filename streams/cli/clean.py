@@ -41,7 +41,7 @@ from dehusk.streams.cli.shared.service_options import (
 )
 from dehusk.streams.cli.shared.terminal import warn
 from dehusk.streams.files.paths import STANDARD_INPUT, require_path
-from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
+from dehusk.streams.settings import IN_MEMORY, MOST_PROCESSES, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -98,6 +98,7 @@ Examples:
     "--processes",
     default=available_processors,
     shown="one per processor",
+    most=MOST_PROCESSES,
     help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
 @document_options(

@@ -50,6 +50,7 @@ from dehusk.streams.cli.shared.service_options import (
 )
 from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import (
+    MOST_PROCESSES,
     FlowLimits,
     TopicSettings,
     TritonSettings,
@@ -205,6 +206,7 @@ def _monitoring(
     "--processes",
     default=default_processes,
     shown="one per processor, at most 4",
+    most=MOST_PROCESSES,
     help="Processes that take pages apart and write documents, up to 60 MB each. Beyond 4, another worker "
     "gains more.",
 )

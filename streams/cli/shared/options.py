@@ -105,16 +105,17 @@ class NumberRange(click.FloatRange):
 
 
 class _WholeNumber(click.IntRange):
-    """A number of 32 bits from 1 on; help shows the lower bound alone."""
+    """A number from 1 on, of 32 bits at most; help shows the lower bound alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         super().__init__(min=1)
+        self._most = most
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         number = int(super().convert(value, param, ctx))
-        if number > MOST_COUNT:
-            self.fail(f"{number} is more than {MOST_COUNT}", param, ctx)
+        if number > self._most:
+            self.fail(f"{number} is more than {self._most}", param, ctx)
         return number
 
 
@@ -248,9 +249,10 @@ def number_option(
     default: int | Callable[[], int],
     help: str,  # noqa: A002 click's
     shown: bool | str = True,
+    most: int = MOST_COUNT,
 ) -> Option:
     """Return an option that takes a whole number above 0; help shows the default, or `shown` instead."""
-    return click.option(name, type=_WholeNumber(), default=default, show_default=shown, help=help)
+    return click.option(name, type=_WholeNumber(most), default=default, show_default=shown, help=help)
 
 
 def json_option(help: str = "Everything as one JSON object.") -> Option:  # noqa: A002 click's

@@ -206,6 +206,7 @@ def test_a_table_becomes_a_table() -> None:
         ({"keep": "page"}, "keep is 'page': name the columns in a list"),
         ({"keep": ["nothing"]}, "there is no column 'nothing'"),
         ({"keep": (), "processes": 0}, "processes is 0"),
+        ({"keep": (), "processes": 1025}, "processes is 1025"),
         ({"keep": (), "page_seconds": 0}, "page_seconds is 0"),
         ({"keep": (), "max_page_blocks": 2**70}, "max_page_blocks is 1180"),
         ({"keep": (), "favor": "speed"}, "favor is 'speed'"),

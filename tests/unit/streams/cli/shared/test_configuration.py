@@ -121,7 +121,8 @@ def test_an_option_wins_over_variables_and_these_over_the_file(file: Path) -> No
         ("[worker]\nfield = 'url=a'", "worker.field must be a list of strings"),
         ("brokers = ['k']", "brokers must be a string"),
         ("processes = 0", "processes: 0 is not in the range x>=1."),
-        ("processes = 2147483648", "processes: 2147483648 is more than 2147483647"),
+        ("processes = 1025", "processes: 1025 is more than 1024"),
+        ("[demo]\npages = 2147483648", "demo.pages: 2147483648 is more than 2147483647"),
         (
             "[worker]\npage-seconds = 1\npage_seconds = 2",
             "worker.page-seconds is there twice, with - and with _",
