@@ -71,7 +71,7 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so inference/native/feature.pxd
-	rm -rf .cache/crawlers .cache/helm .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .cache/crawlers .cache/helm .cache/opensearch .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 
