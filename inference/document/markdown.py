@@ -45,12 +45,12 @@ def markdown(root: Group) -> str:
 
 
 def _blocks(blocks: Iterable[Block], depth: int) -> list[str]:
-    """Return the lines of blocks, parted by empty ones; adjacent lists get different marks."""
+    """Return the lines of blocks, parted by empty ones; adjacent lists of one kind get different marks."""
     lines: list[str] = []
     last: Block | None = None
     is_other = False
     for block in _marked(blocks, depth):
-        is_other = _is_list(block) and last is not None and _is_list(last) and not is_other
+        is_other = _are_lists_of_one_kind(last, block) and not is_other
         written = _block(block, depth, is_other=is_other)
         if written:
             if lines:
@@ -127,6 +127,15 @@ def _with_end_escaped(heading: str) -> str:
 
 def _is_list(block: Block) -> bool:
     return isinstance(block, Group) and block.kind in (Container.LIST, Container.NUMBERED_LIST)
+
+
+def _are_lists_of_one_kind(first: Block | None, second: Block) -> bool:
+    return (
+        isinstance(first, Group)
+        and isinstance(second, Group)
+        and _is_list(first)
+        and first.kind == second.kind
+    )
 
 
 def _group(group: Group, depth: int, *, is_other: bool) -> list[str]:

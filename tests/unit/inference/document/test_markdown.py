@@ -154,6 +154,7 @@ def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
         ("<ul><li><p>a<p>b</li><li>c", "- a\n\n  b\n\n- c"),
         ("<ul><li>a</ul><ul><li>b</ul><ul><li>c</ul>", "- a\n\n* b\n\n- c"),
         ("<ol><li>a</ol><ol><li>b</ol>", "1. a\n\n1) b"),
+        ("<ul><li>a</ul><ol><li>b</ol><ul><li>c</ul><ul><li>d</ul>", "- a\n\n1. b\n\n- c\n\n* d"),
         ("<li>a", "- a"),
         ("<ul>a<li>b</ul>", "- a\n- b"),
         ("<ul><li>a<ul><ul><li>b</ul></ul></ul>", "- a\n  - - b"),
