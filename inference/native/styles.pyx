@@ -39,6 +39,7 @@ cdef enum:  # keywords, as bits
     MATH = 2048
     INSIDE = 4032  # one of these may stand
     LIST_ITEM = 4096
+    LINES = 5056  # without INLINE, one of these makes what stands on lines of its own
 
 cdef dict _PROPERTIES = {
     b"display": (DISPLAY,),
@@ -56,8 +57,10 @@ cdef dict _FOR_ALL = {  # and of all properties
 cdef dict _BOXES = {  # of keywords of `display` that stand alone
     **dict.fromkeys(_FOR_ALL, LINE_BOX),
     b"contents": NO_BOX,
-    **dict.fromkeys((b"inline-block", b"table-cell", b"-webkit-box", b"-webkit-inline-box"), BLOCK_BOX),
-    **dict.fromkeys((b"inline-flex", b"inline-grid", b"-webkit-flex", b"-webkit-inline-flex"), ARRANGING_BOX),
+    **dict.fromkeys((b"inline-block", b"table-cell", b"-webkit-inline-box"), BLOCK_BOX),
+    **dict.fromkeys((b"inline-flex", b"inline-grid", b"-webkit-inline-flex"), ARRANGING_BOX),
+    b"-webkit-box": BLOCK_BOX | ON_LINES,
+    b"-webkit-flex": ARRANGING_BOX | ON_LINES,
     b"inline-table": TABLE_BOX,
     **dict.fromkeys((b"table-row-group", b"table-header-group", b"table-footer-group"), TABLE_PART),
     **dict.fromkeys((b"table-row", b"table-caption"), TABLE_PART),
@@ -222,7 +225,7 @@ cdef int _box(int value) noexcept:
         box = MATH_BOX
     elif value & INLINE and not value & ROOT or value & RUBY and not value & BLOCK:
         box = LINE_BOX
-    return box | ON_LINES if value & BLOCK else box
+    return box | ON_LINES if value & BLOCK or value & LINES and not value & INLINE else box
 
 
 cdef int _bits(int value) noexcept:
