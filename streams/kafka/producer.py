@@ -13,6 +13,7 @@ from aiokafka.errors import (
     NotEnoughReplicasAfterAppendError,
     NotEnoughReplicasError,
     RecordListTooLargeError,
+    UnknownError,
 )
 
 from dehusk.schemas.errors import ConfigurationError
@@ -36,6 +37,11 @@ _NULL = object()
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 """Errors by which brokers, and aiokafka itself, refuse a record for its size."""
 
+UNNAMED = (
+    "brokers refuse it for a reason that aiokafka does not know; their log has it "
+    "(a compacted topic refuses records without a key)"
+)
+"""Words for an error whose code aiokafka does not know."""
 _TOO_FEW_REPLICAS = (NotEnoughReplicasError, NotEnoughReplicasAfterAppendError)
 
 
@@ -43,6 +49,8 @@ def describe_failure(topic: str, error: KafkaError) -> str:
     """Return the reason why a record could not be sent to a topic."""
     if isinstance(error, _TOO_FEW_REPLICAS):
         return f"topic {topic} has fewer replicas in sync than its min.insync.replicas"
+    if isinstance(error, UnknownError):
+        return f"topic {topic} does not take what is sent: {UNNAMED}"
     return f"no broker takes what is sent: {error}"
 
 

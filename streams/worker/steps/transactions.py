@@ -16,14 +16,20 @@ from contextlib import suppress
 from typing import cast
 
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced, TransactionalIdAuthorizationFailed
+from aiokafka.errors import (
+    IllegalOperation,
+    KafkaError,
+    ProducerFenced,
+    TransactionalIdAuthorizationFailed,
+    UnknownError,
+)
 from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
 from dehusk.streams.cancellation import TaskGroup, cancel
-from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
+from dehusk.streams.kafka.producer import TOO_LARGE, UNNAMED, Outgoing, enqueue
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
@@ -143,6 +149,8 @@ class TransactionalDelivery:
             case TransactionalIdAuthorizationFailed():
                 prefix = transactional_prefix(self._group, topic)
                 return refusal(self._kafka, [Right(Operation.WRITE, prefix, "transactional-id")])
+            case UnknownError():
+                return UnavailableError(f"a transaction failed: {UNNAMED}")
         return UnavailableError(f"a transaction failed: {error!r}")
 
     async def _uncommitted(

@@ -14,13 +14,14 @@ from aiokafka.errors import (
     MessageSizeTooLargeError,
     ProducerFenced,
     TransactionalIdAuthorizationFailed,
+    UnknownError,
 )
 from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.producer import serialized
+from dehusk.streams.kafka.producer import UNNAMED, serialized
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
@@ -265,6 +266,20 @@ async def test_a_producer_that_does_not_start_is_started_again(
     kafka.start_errors = [KafkaConnectionError(), KafkaConnectionError()]
     await delivery.deliver([cleaned(0, 4)])
     assert (kafka.started, kafka.closed) == (["g/raw/0"], 2)
+
+
+async def test_an_error_that_aiokafka_has_no_name_for_leads_to_the_log_of_the_brokers(
+    delivery: TransactionalDelivery, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = []
+
+    async def back_off(_: int) -> None:
+        failures.append(str(delivery.failure))
+
+    monkeypatch.setattr(transactions, "back_off", back_off)
+    kafka.commit_errors = [(UnknownError(), False)]
+    await delivery.deliver([cleaned(0, 4)])
+    assert failures == [f"a transaction failed: {UNNAMED}"]
 
 
 @pytest.mark.parametrize("step", ["start", "commit"])
