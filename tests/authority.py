@@ -34,12 +34,18 @@ class Authority:
         signed = signed.add_extension(_SIGNS, critical=True)
         self.file = self._write("ca.pem", signed.sign(self._key, hashes.SHA256()))
 
-    def certify(self, name: str, *addresses: str) -> tuple[Path, Path]:
-        """The files of a certificate for these IP addresses, and of its key."""
+    def certify(self, name: str, *addresses: str, ended: dt.timedelta = dt.timedelta()) -> tuple[Path, Path]:
+        """The files of a certificate for these IP addresses, and of its key.
+
+        Args:
+            name: the subject, and the name of the files.
+            addresses: the IP addresses.
+            ended: how long the certificate is no longer valid; zero for one that is.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(each)) for each in addresses])
-        signed = self._build(subject, key).add_extension(names, critical=False)
+        signed = self._build(subject, key, ended).add_extension(names, critical=False)
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
@@ -48,8 +54,10 @@ class Authority:
             f"{name}.pem", signed.sign(self._key, hashes.SHA256())
         ), self._folder / f"{name}.key"
 
-    def _build(self, subject, key):
+    def _build(self, subject, key, ended=dt.timedelta()):
         now = dt.datetime.now(dt.UTC)
+        if ended:
+            now -= ended + dt.timedelta(days=1)
         builder = x509.CertificateBuilder(self._name, subject, key.public_key(), x509.random_serial_number())
         builder = builder.not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
         own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())

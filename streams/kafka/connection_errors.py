@@ -22,6 +22,8 @@ _CLIENT_LOG = logging.getLogger("aiokafka")
 """Logger of aiokafka.client, and of no other module of aiokafka."""
 _NO_AUTHORITY = ("self-signed certificate", "unable to get")
 """Begins of OpenSSL's words for a certificate of an authority that is not trusted."""
+_OTHER_HOST = ("Hostname mismatch", "IP address mismatch")
+"""Begins of OpenSSL's words for a certificate of another host."""
 _NO_CERTIFICATE = ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_BAD_CERTIFICATE")
 """OpenSSL's names of the alerts by which a server misses the client's certificate."""
 _SECONDS = 3.0
@@ -63,11 +65,8 @@ def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) ->
     values = [value for record in records for value in record.args or ()]
     if any(isinstance(value, REFUSED) for value in values):
         return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
-    if any(map(_is_of_no_authority, values)):
-        return UnavailableError(
-            f"the certificate of Kafka at {settings.brokers} is of no authority that is trusted: name the "
-            f"file of its authority with --tls-ca-file ({causes})"
-        )
+    if faults := [fault for fault in map(_describe_certificate, values) if fault is not None]:
+        return UnavailableError(f"the certificate of Kafka at {settings.brokers} is {faults[0]} ({causes})")
     return UnavailableError(f"Kafka at {settings.brokers} does not answer{ADVICE} ({causes})")
 
 
@@ -78,8 +77,17 @@ def _describe(record: logging.LogRecord) -> str:
     return str(record.msg) % tuple(named)
 
 
-def _is_of_no_authority(value: object) -> bool:
-    return isinstance(value, ssl.SSLCertVerificationError) and value.verify_message.startswith(_NO_AUTHORITY)
+def _describe_certificate(error: object) -> str | None:
+    """Tell why a broker's certificate is not taken; None for other errors."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return None
+    if error.verify_message.startswith(_NO_AUTHORITY):
+        return "of no authority that is trusted: name the file of its authority with --tls-ca-file"
+    if error.verify_message.startswith(_OTHER_HOST):
+        return (
+            "of another host: give the address as the certificate names it, in --brokers or the brokers' own"
+        )
+    return "not valid: have it signed anew"
 
 
 class _LogBuffer(logging.Filter):

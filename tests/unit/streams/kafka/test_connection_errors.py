@@ -1,6 +1,7 @@
 """Causes of failed connections to Kafka."""
 
 import asyncio
+import datetime as dt
 import logging
 from contextlib import asynccontextmanager
 
@@ -158,6 +159,23 @@ async def test_an_authority_that_is_not_trusted_is_to_be_named(tmp_path):
         user = KafkaSecurity("SASL_SSL", *USER, ca_file=authority.file)
         with pytest.raises(ConfigurationError, match="asks for no user: give --security-protocol SSL, "):
             await describe_topics(KafkaSettings(address, user), [])
+
+
+async def test_a_certificate_of_another_host_is_said_to_be_one(tmp_path):
+    authority = Authority(tmp_path)
+    security = KafkaSecurity("SSL", ca_file=authority.file)
+    async with listener(tls=server_context(*authority.certify("kafka", "192.0.2.1"))) as address:
+        with pytest.raises(UnavailableError, match=r"^the certificate of Kafka at .* is of another host: "):
+            await describe_topics(KafkaSettings(address, security), [])
+
+
+async def test_a_certificate_whose_time_is_over_is_to_be_signed_anew(tmp_path):
+    authority = Authority(tmp_path)
+    security = KafkaSecurity("SSL", ca_file=authority.file)
+    certified = authority.certify("kafka", LOOPBACK, ended=dt.timedelta(days=1))
+    async with listener(tls=server_context(*certified)) as address:
+        with pytest.raises(UnavailableError, match=r"is not valid: have it signed anew .*has expired"):
+            await describe_topics(KafkaSettings(address, security), [])
 
 
 async def test_an_error_without_words_has_its_name(starting):
