@@ -201,8 +201,15 @@ def require_inputs(
     return matching
 
 
-async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tuple[str, ...]:
+async def create_topics(
+    settings: KafkaSettings, topics: Sequence[Topic], operation: Operation = Operation.READ
+) -> tuple[str, ...]:
     """Create the topics that do not exist yet, and return their names.
+
+    Args:
+        settings: the cluster.
+        topics: the topics.
+        operation: what will be done to them, for which the user may need the right.
 
     Raises:
         ConfigurationError: the cluster refuses one.
@@ -216,12 +223,12 @@ async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tup
         for name, error in codes.items():
             if error is not TopicAlreadyExistsError and issubclass(error, KafkaError) and error.errno:
                 raise ConfigurationError(f"the cluster refuses to create topic {name}: {error.description}")
-        await _wait_until_known(settings, admin, codes.keys())
+        await _wait_until_known(settings, admin, codes.keys(), operation)
     return tuple(name for name, error in codes.items() if not error.errno)
 
 
 async def _wait_until_known(
-    settings: KafkaSettings, admin: AIOKafkaAdminClient, names: Collection[str]
+    settings: KafkaSettings, admin: AIOKafkaAdminClient, names: Collection[str], operation: Operation
 ) -> None:
     """Wait until the brokers list topics that they have created: they do so a moment later.
 
@@ -231,7 +238,7 @@ async def _wait_until_known(
     until = time.monotonic() + _KNOWN_SECONDS
     while unknown := set(names) - set(await admin.list_topics()):
         if time.monotonic() > until:
-            raise refusal(settings, [Right(Operation.READ, name) for name in sorted(unknown)])
+            raise refusal(settings, [Right(operation, name) for name in sorted(unknown)])
         await asyncio.sleep(_KNOWN_POLL_SECONDS)
 
 
@@ -248,7 +255,7 @@ async def ensure_topics(settings: KafkaSettings, topics: TopicSettings) -> tuple
         ConfigurationError: an input topic does not exist, or the cluster refuses one of the others.
     """
     missing = missing_topics(topics, await describe_worker_topics(settings, topics))
-    return await create_topics(settings, missing) if missing else ()
+    return await create_topics(settings, missing, Operation.WRITE) if missing else ()
 
 
 async def create_all_topics(

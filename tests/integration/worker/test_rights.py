@@ -324,6 +324,20 @@ async def test_a_topic_that_may_not_be_created_is_named(secured: SecuredKafka, f
         await create_topics(secured.user, [Topic(fresh, 1, 1)])
 
 
+async def test_a_created_topic_is_to_be_written_where_its_user_may_not_know_of_it(
+    secured: SecuredKafka, fresh: str
+) -> None:
+    topics = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead")
+    await create_topics(secured.administrator, [Topic(topics.input, 1, 1)])
+    await secured.allow("Read", "topic", topics.input)
+    for name in (topics.output, topics.dead_letters):
+        await secured.allow("Create", "topic", name)
+    with pytest.raises(
+        ConfigurationError, match=f"lacks Write on topic {fresh}-cleaned and topic {fresh}-dead"
+    ):
+        await ensure_topics(secured.user, topics)
+
+
 async def test_the_security_that_a_listener_asks_for_is_named(secured: SecuredKafka) -> None:
     plain = ["read", "--topic", "raw", "--security-protocol", "PLAINTEXT", "--brokers"]
     tls = ["read", "--topic", "raw", "--security-protocol", "SSL", "--brokers"]
