@@ -76,10 +76,10 @@ class AuditRecord:
     batch: AuditedBatch
 
     @property
-    def key(self) -> bytes | None:
-        """The URL of its first page that has one."""
-        url = next((page.url for page in self.pages if page.url), None)
-        return None if url is None else url.encode("utf-8", "replace")
+    def key(self) -> bytes:
+        """The URL of its first page that has one, else its position, as compacted topics need a key."""
+        key = next((page.url for page in self.pages if page.url), str(self.source))
+        return key.encode("utf-8", "replace")
 
     def record(self) -> Record:
         """Return the record for the audit topic."""

@@ -80,8 +80,7 @@ async def check_topics(settings: WorkerSettings) -> WorkerTopics:
     Raises:
         UnavailableError: no broker answers.
         ConfigurationError: a topic or right is missing; the message has the command that creates or grants
-            it. Or the dead-letter topic is too small for a letter, it or the audit topic is compacted, or the
-            control topic is none.
+            it. Or the dead-letter topic is compacted or too small for a letter, or the control topic is none.
     """
     inputs = input_topics(settings.topics)
     await check_rights(settings.kafka, needed_rights(settings, inputs.names))
@@ -93,10 +92,7 @@ async def check_topics(settings: WorkerSettings) -> WorkerTopics:
         raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; {creating}")
     if inputs.pattern is not None:
         await check_rights(settings.kafka, needed_rights(settings, [topic.name for topic in topics.inputs]))
-    _check_size(topics.written[settings.topics.dead_letters])
-    for name in (settings.topics.dead_letters, settings.topics.audit):
-        if name is not None:
-            _check_takes_all_keys(topics.written[name])
+    _check_dead_letters(topics.written[settings.topics.dead_letters])
     if settings.topics.control is not None:
         check_control_topic(topics.written[settings.topics.control])
     return topics
@@ -158,21 +154,18 @@ async def check_session(settings: WorkerSettings) -> None:
         )
 
 
-def _check_size(dead_letters: Topic) -> None:
+def _check_dead_letters(dead_letters: Topic) -> None:
+    policy = dead_letters.cleanup_policy or ""
+    if "compact" in policy:
+        raise ConfigurationError(
+            f"topic {dead_letters.name} has cleanup.policy {policy}, with which Kafka refuses dead letters of "
+            "messages without a key: set it to delete"
+        )
     limit = dead_letters.max_message_bytes
     if limit is not None and limit < MAX_BARE_BYTES:
         raise ConfigurationError(
             f"topic {dead_letters.name} takes records of {limit:,} bytes, and a dead letter may have "
             f"{MAX_BARE_BYTES:,} without its message: raise its max.message.bytes"
-        )
-
-
-def _check_takes_all_keys(topic: Topic) -> None:
-    policy = topic.cleanup_policy or ""
-    if "compact" in policy:
-        raise ConfigurationError(
-            f"topic {topic.name} has cleanup.policy {policy}, with which Kafka refuses records "
-            "without a key, as those of messages without a key are: set it to delete"
         )
 
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import dehusk.schemas
-from dehusk.schemas.documents import Origin
+from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.preparation.steps import WrittenDocument
@@ -77,9 +77,9 @@ def test_a_page_without_a_document_has_its_reason() -> None:
     assert (len(page.detail), page.detail[-1]) == (500, "…")
 
 
-def test_the_key_is_the_first_url_that_is_known() -> None:
+def test_the_key_is_the_first_url_that_is_known_or_the_position() -> None:
     assert audit(OUTCOMES["several"]).key == URL
-    assert audit(OUTCOMES["dead-letter"]).key is None
+    assert audit(OUTCOMES["dead-letter"]).key == str(origin_of(MESSAGE)).encode()
 
 
 @pytest.mark.parametrize(
