@@ -14,14 +14,14 @@ from click.core import ParameterSource
 from rich.filesize import decimal
 
 from dehusk.streams.cli.shared.kafka_options import (
-    checked_topics,
     kafka_options,
     membership_options,
     optional_topic_option,
     revisit_options,
     topic_option,
+    topic_settings,
 )
-from dehusk.streams.cli.shared.options import json_option
+from dehusk.streams.cli.shared.options import gathered_options, json_option
 from dehusk.streams.cli.shared.page_options import source_options
 from dehusk.streams.cli.shared.service_options import labeler_option, redis_option, triton_option
 from dehusk.streams.cli.shared.terminal import plain_console, print_object, print_table
@@ -58,7 +58,7 @@ _PLACES = {
 """Meaning of the placeholders."""
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
 _OF_PROBE_ALONE = {
-    *("config", "topics", "framed", "sample", "create", "partitions", "as_json"),
+    *("config", "input_topic", "framed", "sample", "create", "partitions", "as_json"),
     "sasl_password",
 }
 
@@ -74,7 +74,13 @@ Examples:
   dehusk probe raw-pages --sample 1000 --json | jq .formats
   dehusk probe raw-pages --source json --field url=link --field html=page.body""",
 )
-@click.argument("topics", nargs=-1, required=True, metavar="TOPIC…")
+@click.argument(
+    "input_topic",
+    nargs=-1,
+    required=True,
+    metavar="TOPIC…",
+    callback=lambda _context, _argument, names: ",".join(names),
+)
 @kafka_options
 @source_options
 @topic_option("--output", default=_TOPICS.output, help="The topic for the worker's cleaned documents.")
@@ -111,21 +117,13 @@ Examples:
     "as many.",
 )
 @json_option()
+@gathered_options("topics", topic_settings)
 def command(
     *,
-    topics: tuple[str, ...],
+    topics: TopicSettings,
     kafka: KafkaSettings,
     source: str,
     source_settings: SourceSettings,
-    output: str,
-    dead_letters: str,
-    unsure_topic: str | None,
-    revisit_after: int,
-    revisit_topic: str,
-    audit_topic: str | None,
-    monitoring_topic: str | None,
-    control_topic: str | None,
-    group: str,
     delivery: Guarantee,
     labeler: str,
     triton: str,
@@ -151,12 +149,9 @@ def command(
     from dehusk.streams.probe.topic import probe
 
     context = click.get_current_context()
-    others = (audit_topic, monitoring_topic, control_topic, unsure_topic)
-    revisits = revisit_topic if revisit_after else None
-    attached = checked_topics(TopicSettings(",".join(topics), output, dead_letters, group, revisits, *others))
     limits = PageLimits(source_settings.max_bytes)
-    created = asyncio.run(create_all_topics(kafka, attached, partitions, limits.max_bytes)) if create else ()
-    probing = probe(kafka, attached, source, source_settings, delivery, sample=sample, limits=limits)
+    created = asyncio.run(create_all_topics(kafka, topics, partitions, limits.max_bytes)) if create else ()
+    probing = probe(kafka, topics, source, source_settings, delivery, sample=sample, limits=limits)
     result = asyncio.run(probing)
     creating = [create_command(kafka, missing) for missing in result.missing]
     granting = granting_commands(kafka, result.denied)
@@ -175,7 +170,7 @@ def command(
 
 def _worker_command(context: click.Context, result: Probe) -> str:
     """Return the worker's command line, by what was given to this command and found of the messages."""
-    words = ["worker", "--input", ",".join(context.params["topics"])]
+    words = ["worker", "--input", context.params["input_topic"]]
     if _needs_framed(context, result):
         words.append("--framed")
     secrets = ["DEHUSK_WORKER_SASL_PASSWORD=… "] if context.params["sasl_password"] else []

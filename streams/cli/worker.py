@@ -9,13 +9,13 @@ import click
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.streams.cli.shared.interrupts import loading
 from dehusk.streams.cli.shared.kafka_options import (
-    checked_topics,
     compression_option,
     kafka_options,
     membership_options,
     optional_topic_option,
     revisit_options,
     topic_option,
+    topic_settings,
 )
 from dehusk.streams.cli.shared.options import (
     Address,
@@ -76,24 +76,6 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     if token and not re.fullmatch(r"[A-Za-z0-9._~-]{16,}", token):
         raise click.BadParameter("it needs 16 characters or more, all of them letters, digits or one of -._~")
     return token or None
-
-
-def _topics(
-    *,
-    input_topic: str,
-    output: str,
-    dead_letters: str,
-    group: str,
-    revisit_after: int,
-    revisit_topic: str,
-    audit_topic: str | None,
-    monitoring_topic: str | None,
-    control_topic: str | None,
-    unsure_topic: str | None,
-) -> TopicSettings:
-    revisits = revisit_topic if revisit_after else None
-    others = (revisits, audit_topic, monitoring_topic, control_topic, unsure_topic)
-    return checked_topics(TopicSettings(input_topic, output, dead_letters, group, *others))
 
 
 def _flow(*, processes: int, grace_seconds: float) -> FlowLimits:
@@ -293,7 +275,7 @@ def _monitoring(
     callback=_log_json,
     help="Log JSON lines, for log collectors, of errors that end the worker, too.",
 )
-@gathered_options("topics", _topics)
+@gathered_options("topics", topic_settings)
 @gathered_options("triton", triton_settings)
 @gathered_options("flow", _flow)
 @gathered_options("monitoring", _monitoring)

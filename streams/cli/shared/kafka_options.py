@@ -299,12 +299,27 @@ membership_options = with_options(
 """Options of a member of a group: `audit_topic`, `monitoring_topic`, `control_topic`, `group`, `delivery`."""
 
 
-def checked_topics(topics: TopicSettings) -> TopicSettings:
-    """Return the topics of a worker if they go together.
+def topic_settings(
+    *,
+    input_topic: str,
+    output: str,
+    dead_letters: str,
+    group: str,
+    revisit_after: int,
+    revisit_topic: str,
+    audit_topic: str | None,
+    monitoring_topic: str | None,
+    control_topic: str | None,
+    unsure_topic: str | None,
+) -> TopicSettings:
+    """Return the topics of a worker, from its options, if they go together.
 
     Raises:
         click.UsageError: they do not.
     """
+    revisits = revisit_topic if revisit_after else None
+    others = (revisits, audit_topic, monitoring_topic, control_topic, unsure_topic)
+    topics = TopicSettings(input_topic, output, dead_letters, group, *others)
     try:
         input_topics(topics)
     except ConfigurationError as error:
