@@ -15,10 +15,9 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.options import DocumentOptions
 from dehusk.streams.cli.shared.kafka_options import kafka_options
 from dehusk.streams.cli.shared.options import (
-    Address,
     gathered_options,
     host_and_port,
-    open_option,
+    local_page_options,
     refuse_typed,
     was_typed,
 )
@@ -86,15 +85,7 @@ Examples:
     "options", DocumentOptions, comments_option, hidden_text_option, favor_option, exclude_option
 )
 @page_limit_options("is refused")
-@click.option(
-    "--listen",
-    type=Address(),
-    metavar="HOST:PORT",
-    default="127.0.0.1:0",
-    show_default=True,
-    help="Address of the inspector; port 0 is any free one.",
-)
-@open_option
+@local_page_options("Address of the inspector; port 0 is any free one.")
 @click.option(
     "--output-file",  # its name for variables and files, where `output` is the topic of workers
     "--output",

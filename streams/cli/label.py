@@ -15,10 +15,9 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.kafka_options import kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.options import (
     FILE,
-    Address,
     gathered_options,
     host_and_port,
-    open_option,
+    local_page_options,
     refuse_typed,
 )
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
@@ -111,16 +110,9 @@ What the labels are for:
     help="Interpreter of the training environment, with which the page offers to fine-tune the model on the "
     "labels.",
 )
-@click.option(
-    "--listen",
-    type=Address(),
-    metavar="HOST:PORT",
-    default="127.0.0.1:0",
-    show_default=True,
-    help="Address of the tool; port 0 is any free one. Whoever reaches it can label, and have models "
-    "fine-tuned.",
+@local_page_options(
+    "Address of the tool; port 0 is any free one. Whoever reaches it can label, and have models fine-tuned."
 )
-@open_option
 @gathered_options("settings", WorkerSettings)
 @gathered_options("request", _Request)
 def command(*, request: _Request, settings: WorkerSettings) -> None:

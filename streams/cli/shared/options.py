@@ -261,7 +261,21 @@ def json_option(help: str = "Everything as one JSON object.") -> Option:  # noqa
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before.")
-open_option = click.option("--open", "opens", is_flag=True, help="Open a browser.")
+
+
+def local_page_options(help: str) -> Option:  # noqa: A002 click's
+    """Return the options of a page that a command serves: its address as `listen`, and `opens`."""
+    return with_options(
+        click.option(
+            "--listen",
+            type=Address(),
+            metavar="HOST:PORT",
+            default="127.0.0.1:0",
+            show_default=True,
+            help=help,
+        ),
+        click.option("--open", "opens", is_flag=True, help="Open a browser."),
+    )
 
 
 def was_typed(parameter: str) -> bool:
