@@ -22,6 +22,7 @@ from dehusk.streams.cli.shared.options import (
 )
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options, source_options
 from dehusk.streams.cli.shared.service_options import labeler_options
+from dehusk.streams.cli.shared.terminal import warn
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -194,10 +195,7 @@ async def _add_unsure(store: PageStore, topic: str, limit: int, settings: Worker
                 if len(store.entries) == limit:
                     break
     if unsure.gone:
-        click.echo(
-            f"dehusk: {pluralize(unsure.gone, 'page')} of {topic} left out: Kafka holds no such message",
-            err=True,
-        )
+        warn(f"{pluralize(unsure.gone, 'page')} of {topic} left out: Kafka holds no such message")
     if not store.entries:
         raise ConfigurationError(f"{topic} has no pages to label")
 
@@ -205,16 +203,10 @@ async def _add_unsure(store: PageStore, topic: str, limit: int, settings: Worker
 def _report(file: LabelsFile, store: PageStore) -> None:
     """Report on standard error a torn line, and labels of other pages."""
     if file.set_aside is not None:
-        click.echo(
-            f"dehusk: the last line of {file.path} was torn, as by a crash; it is kept in {file.set_aside}",
-            err=True,
-        )
+        warn(f"the last line of {file.path} was torn, as by a crash; it is kept in {file.set_aside}")
     others = len(file.labels.keys() - {entry.id for entry in store.entries})
     if others:
-        click.echo(
-            f"dehusk: {file.path} has labels of {pluralize(others, 'page')} not among these; they stay",
-            err=True,
-        )
+        warn(f"{file.path} has labels of {pluralize(others, 'page')} not among these; they stay")
 
 
 async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, file: LabelsFile) -> None:

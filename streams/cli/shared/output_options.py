@@ -11,6 +11,7 @@ from dehusk.streams.cli.shared.options import (
     gathered_options,
     refuse_typed,
 )
+from dehusk.streams.cli.shared.terminal import warn
 from dehusk.streams.dataset.folder import DocumentFolder, FolderSettings
 from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.settings import MIB, MOST_SECONDS
@@ -76,8 +77,7 @@ output_options = gathered_options(
 def report_resumption(folder: DocumentFolder) -> None:
     """Say on standard error if a run goes on with files that are there."""
     if folder.end is not None:
-        rows = pluralize(folder.rows, "page")
-        click.echo(f"dehusk: going on after {rows} in {folder.path}", err=True)
+        warn(f"going on after {pluralize(folder.rows, 'page')} in {folder.path}")
 
 
 def require_suiting(output: FolderSettings, document_format: str) -> None:
