@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, TypeVar, cast
 import orjson
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.dataset.formats import file_format
 from dehusk.streams.dataset.parts import SUFFIXES, Columns, FileFormat, Part, Row
 from dehusk.streams.folders import locked, sync_folder, writing
 from dehusk.streams.settings import MIB
@@ -290,3 +289,24 @@ def _locked(folder: Path) -> Iterator[None]:
                     f"another process writes to {folder}: wait for its end, or {_ANOTHER}"
                 ) from error
         yield
+
+
+def file_format(name: str) -> FileFormat:
+    """Return a format of `SUFFIXES` by its name.
+
+    Raises:
+        ModuleNotFoundError: it needs an extra that is not installed.
+    """
+    match name:
+        case "parquet":
+            from dehusk.streams.dataset.parquet import PARQUET  # noqa: PLC0415 loaded only for it
+
+            return PARQUET
+        case "wet":
+            from dehusk.streams.dataset.wet import WET  # noqa: PLC0415 loaded only for it
+
+            return WET
+        case _:
+            from dehusk.streams.dataset.lines import LINES  # noqa: PLC0415 loaded only for it
+
+            return LINES

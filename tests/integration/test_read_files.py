@@ -18,7 +18,7 @@ from aiokafka.admin import RecordsToDelete
 from aiokafka.structs import TopicPartition
 
 from dehusk.schemas.documents import Origin
-from dehusk.streams.dataset.formats import file_format
+from dehusk.streams.dataset.folder import file_format
 from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.sources.source import Record

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.dataset.folder import MODEL_HASH, DocumentFolder, FolderSettings, open_folder
-from dehusk.streams.dataset.formats import file_format
+from dehusk.streams.dataset.folder import MODEL_HASH, DocumentFolder, FolderSettings, file_format, open_folder
 from dehusk.streams.dataset.parts import SUFFIXES, Row
 from dehusk.streams.settings import MIB
 from tests.documents import FULL

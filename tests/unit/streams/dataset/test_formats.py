@@ -19,7 +19,7 @@ import pytest
 import zstandard
 from warcio.archiveiterator import ArchiveIterator
 
-from dehusk.streams.dataset.formats import file_format
+from dehusk.streams.dataset.folder import file_format
 from dehusk.streams.dataset.parts import SUFFIXES, Row
 from dehusk.streams.files.inflating import inflated
 from tests.documents import BARE, FULL
