@@ -2,7 +2,7 @@
 
 from babel.core import get_global
 
-from dehusk.streams.dataset.languages import _CODES, three_letters
+from dehusk.streams.dataset.wet import _CODES, three_letters
 
 
 def test_each_code_is_one_that_cldr_has_for_the_language() -> None:
