@@ -22,8 +22,7 @@ from dehusk.streams.stores.errors import (
     StoreError,
     shown,
 )
-from dehusk.streams.stores.patience import answer_seconds
-from dehusk.streams.stores.piece import Piece
+from dehusk.streams.stores.piece import Piece, answer_seconds
 
 os.environ.setdefault("TOKIO_WORKER_THREADS", "1")  # threads take memory, of which pages have little
 _TIMEOUT = "20s"

@@ -14,8 +14,7 @@ import msgspec
 
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, is_below, shown
-from dehusk.streams.stores.patience import answer_seconds
-from dehusk.streams.stores.piece import Piece
+from dehusk.streams.stores.piece import Piece, answer_seconds
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two attempts; each pause is twice as long as the one before."""

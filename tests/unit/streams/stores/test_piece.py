@@ -2,9 +2,9 @@ import socket
 
 import pytest
 
-from dehusk.streams.stores import patience
+from dehusk.streams.stores import piece
 from dehusk.streams.stores.errors import StoreAwayError
-from dehusk.streams.stores.patience import answer_seconds
+from dehusk.streams.stores.piece import answer_seconds
 from dehusk.streams.stores.stored import Access, StoredPath
 
 
@@ -18,7 +18,7 @@ def test_a_request_waits_little_longer_than_all_of_them_may(whole: float, second
 def test_a_silent_store_is_away(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     if url.startswith("s3"):
         pytest.importorskip("obstore", reason="the extra stores is not installed")
-    monkeypatch.setattr(patience, "_LEAST_SECONDS", 0.1)
+    monkeypatch.setattr(piece, "_LEAST_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{address}")
