@@ -67,11 +67,6 @@ class _Stored(msgspec.Struct):
     page_kinds: list[_Number] | None = None
 
 
-def read_golden(file: Path) -> list[GoldenAnswer]:
-    """Return the answers that training wrote."""
-    return parse_golden(file.read_bytes())
-
-
 def parse_golden(content: bytes) -> list[GoldenAnswer]:
     """Return the answers in the content of a file.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.triton import TritonLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
@@ -24,7 +24,7 @@ from dehusk.streams.models.verification import check_on_triton
 from tests.unit.streams.models import graphs
 
 NEWEST = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent
-PAGES = [golden.page for golden in read_golden(NEWEST / GOLDEN_FILE)]
+PAGES = [golden.page for golden in parse_golden((NEWEST / GOLDEN_FILE).read_bytes())]
 
 
 async def answering(address: str, version: str = "") -> set[str]:

@@ -12,7 +12,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
-from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS, STRUCTURE_WITH_PAGE_KIND
@@ -27,7 +27,7 @@ from tests.unit.streams.models import graphs
 NEWEST = {
     model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk", "web2text")
 }
-GOLDEN = {model: read_golden(version / GOLDEN_FILE) for model, version in NEWEST.items()}
+GOLDEN = {model: parse_golden((version / GOLDEN_FILE).read_bytes()) for model, version in NEWEST.items()}
 PAGES = [golden.page for golden in GOLDEN["dehusk"]]
 KNOWN = np.concatenate([each.ids for each in PAGES])
 

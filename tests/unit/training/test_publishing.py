@@ -5,7 +5,7 @@ import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
-from dehusk.inference.labelers.golden import read_golden
+from dehusk.inference.labelers.golden import parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
@@ -41,7 +41,7 @@ def test_a_published_version_answers_as_the_network_does(run, pages, tmp_path):
     assert sorted(file.name for file in version.iterdir()) == ["card.md", "golden.json", "model.onnx"]
     assert (version / "card.md").read_text() == "# card"
     published = labeler_answer(OnnxLabeler("boilernet", "3", tmp_path))
-    for golden in read_golden(version / "golden.json"):
+    for golden in parse_golden((version / "golden.json").read_bytes()):
         assert published(golden.page)[0] == pytest.approx(golden.probabilities, abs=1e-5)
         assert network_answer(run)(golden.page) == pytest.approx(golden.probabilities, abs=1e-6)
     assert [each.name for each in tmp_path.iterdir()] == ["boilernet"]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.training.versions import golden_answers, write_golden
@@ -17,7 +17,7 @@ def test_golden_answers_survive_being_written(tmp_path, outputs, kinds, tensors)
     random = np.random.default_rng(3)
     answers = golden_answers(lambda page: random.random((*outputs, len(page)), np.float32), kinds)
     write_golden(tmp_path / "golden.json", answers)
-    back = read_golden(tmp_path / "golden.json")
+    back = parse_golden((tmp_path / "golden.json").read_bytes())
     assert [each.name for each in back] == ["article", "forum", "notice", "shop"]
     for before, after in zip(answers, back, strict=True):
         assert [each.tolist() for each in before.tensors] == [each.tolist() for each in after.tensors]
@@ -31,7 +31,7 @@ def test_there_are_versions():
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version.parent.name}-{version.name}")
 async def test_every_version_answers_as_the_training_framework_did(version):
-    golden = read_golden(version / GOLDEN_FILE)
+    golden = parse_golden((version / GOLDEN_FILE).read_bytes())
     answers = await OnnxLabeler(version.parent.name, version.name).label([each.page for each in golden])
     for expected, answer in zip(golden, answers, strict=True):
         assert answer.probabilities == pytest.approx(expected.probabilities, abs=1e-5)

@@ -8,7 +8,7 @@ import pytest
 
 from dehusk.inference.labelers import onnx
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
-from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE, TOKENS
@@ -18,7 +18,7 @@ from dehusk.schemas.pages import EncodedPage, ModelVersion
 from tests.unit.streams.models import graphs
 
 _, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
-GOLDEN = read_golden(NEWEST.with_name(GOLDEN_FILE))
+GOLDEN = parse_golden(NEWEST.with_name(GOLDEN_FILE).read_bytes())
 
 
 @pytest.fixture(scope="module")

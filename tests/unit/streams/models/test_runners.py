@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dehusk.inference.labelers.batching import windows
-from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.signature import TOKENS
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.names import Fault, FaultError
@@ -19,7 +19,9 @@ def version(tmp_path: Path) -> Path:
 
 
 async def test_a_process_that_dies_is_a_fault_of_the_model(version: Path) -> None:
-    (window, *_) = (w for each in read_golden(version / GOLDEN_FILE) for w in windows(each.page, TOKENS))
+    (window, *_) = (
+        w for each in parse_golden((version / GOLDEN_FILE).read_bytes()) for w in windows(each.page, TOKENS)
+    )
     async with open_onnx_runner(version / "model.onnx", TOKENS, 30) as runner:
         (answer,) = await runner.run_single(window)
         assert answer.tolist() == [0.5] * len(window)

@@ -6,7 +6,7 @@ import onnx
 import pytest
 import torch
 
-from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.tokens import tag_token, word_token
@@ -139,7 +139,7 @@ def published_rows(ids):
 
 def test_the_published_model_answers_as_the_training_framework_does():
     network = published_network()
-    golden = read_golden(PUBLISHED.with_name(GOLDEN_FILE))
+    golden = parse_golden(PUBLISHED.with_name(GOLDEN_FILE).read_bytes())
     answers = asyncio.run(OnnxLabeler("boilernet").label([each.page for each in golden]))
     for each, labels in zip(golden, answers, strict=True):
         page_blocks = Blocks(

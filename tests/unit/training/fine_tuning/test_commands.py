@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
-from dehusk.inference.labelers.golden import read_golden
+from dehusk.inference.labelers.golden import parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.training.__main__ import main
@@ -46,7 +46,7 @@ def test_a_version_is_written_that_answers_better(run, mill, tmp_path, capsys):
     assert sorted(file.name for file in version.iterdir()) == ["card.md", "golden.json", "model.onnx"]
     assert mill.labels.read_bytes() == saved
     answer = labeler_answer(OnnxLabeler("dehusk", "99", tmp_path / "run"))
-    for golden in read_golden(version / "golden.json"):
+    for golden in parse_golden((version / "golden.json").read_bytes()):
         assert answer(golden.page)[0] == pytest.approx(golden.probabilities, abs=1e-5)
 
 

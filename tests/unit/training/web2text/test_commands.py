@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
-from dehusk.inference.labelers.golden import read_golden
+from dehusk.inference.labelers.golden import parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.signature import WEB2TEXT
 from dehusk.schemas.errors import ConfigurationError
@@ -56,7 +56,7 @@ def test_from_pages_to_a_published_version(tmp_path, config, capsys):
     told = capsys.readouterr().out
     export(directory, config, ModelVersion("small", "1"), tmp_path / "models")
     labeler = OnnxLabeler("small", repository=tmp_path / "models")
-    golden = read_golden(tmp_path / "models" / "small" / "1" / "golden.json")
+    golden = parse_golden((tmp_path / "models" / "small" / "1" / "golden.json").read_bytes())
     card = (tmp_path / "models" / "small" / "1" / "card.md").read_text()
     assert labeler.signature is WEB2TEXT
     for answer in golden:
