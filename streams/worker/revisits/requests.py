@@ -124,7 +124,7 @@ class Requests:
 
     async def _handle_as_member(self, handle: Handle, requests: Sequence[Request]) -> bool:
         """Handle requests and return True, or False once they are given up."""
-        handling = asyncio.create_task(_await(handle(requests)))
+        handling = asyncio.ensure_future(handle(requests))
         losing = asyncio.create_task(self._membership.wait_until_given_up())
         try:
             await asyncio.wait({handling, losing}, return_when=asyncio.FIRST_COMPLETED)
@@ -164,10 +164,6 @@ class Requests:
 
 def _next_offsets(records: Iterable[ConsumerRecord]) -> Mapping[TopicPartition, int]:
     return {TopicPartition(each.topic, each.partition): each.offset + 1 for each in records}
-
-
-async def _await(awaitable: Awaitable[object]) -> None:
-    await awaitable
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
