@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 from dehusk.schemas.errors import ConfigurationError, DehuskError
 from dehusk.streams.availability import Dependency, describe_unavailable, watch
 from dehusk.streams.heap import configure_malloc
+from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.kafka.rights import Operation, Right
 from dehusk.streams.monitoring.group import Group
 from dehusk.streams.preparation.pool import open_pool, open_steps
@@ -39,7 +40,7 @@ from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.monitor import Monitor
 from dehusk.streams.worker.monitoring.servers import Servers
-from dehusk.streams.worker.monitoring.sharing import follow_group, name_worker, open_sharing
+from dehusk.streams.worker.monitoring.sharing import name_worker, open_sharing
 from dehusk.streams.worker.monitoring.web import check_pages, monitoring
 from dehusk.streams.worker.pipeline import Pipeline, WorkerContext, open_pipeline
 from dehusk.streams.worker.preflight import (
@@ -196,7 +197,7 @@ async def _sharing(
     if group is None or topic is None:
         yield []
         return
-    follower = follow_group(settings.kafka, topic, group)
+    follower = TopicFollower(settings.kafka, topic, group.handle, "the page shows this worker alone")
     caught_up = follower.caught_up
     opening = open_sharing(settings.kafka, topic, group, live, address=address, caught_up=caught_up)
     async with opening as sharing:

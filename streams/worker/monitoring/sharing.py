@@ -13,7 +13,6 @@ from aiokafka import AIOKafkaProducer
 from dehusk.streams.availability import Dependency
 from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
-from dehusk.streams.kafka.reader import TopicFollower
 from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.monitoring.group import SHARE_SECONDS, Group
 from dehusk.streams.monitoring.history import slot_of
@@ -136,11 +135,6 @@ async def open_sharing(
     async with open_producer(kafka) as producer:
         page = page_address(address)
         yield Sharing(producer, kafka, topic, group, live, page=page, caught_up=caught_up)
-
-
-def follow_group(kafka: KafkaSettings, topic: str, group: Group) -> TopicFollower:
-    """Return the follower that gives a group the messages of its topic."""
-    return TopicFollower(kafka, topic, group.handle, "the page shows this worker alone")
 
 
 def page_address(address: str) -> str:
