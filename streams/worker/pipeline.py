@@ -32,7 +32,7 @@ from dehusk.streams.worker.process import Loop
 from dehusk.streams.worker.results import Traces
 from dehusk.streams.worker.revisits.requests import open_requests
 from dehusk.streams.worker.revisits.revisiting import REVISION, Revisiting, Scheduling
-from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, Assembler, MessageCleaner, StoreObserver
+from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, MessageCleaner, StoreObserver
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
 from dehusk.streams.worker.steps.flow import DeliveryProtocol, Flow
 from dehusk.streams.worker.steps.labeling import (
@@ -98,7 +98,7 @@ async def open_pipeline(
         resources.push_async_callback(store.close)
         observer = StoreObserver(store, context.dependencies.redis)
         batches = BatchCleaner(pool, opened.labeler, observer, context.note, max_bytes=MAX_BATCH_BYTES)
-        cleaner = MessageCleaner(batches, Assembler(context.content_type), context.metrics, context.traces)
+        cleaner = MessageCleaner(batches, context.content_type, context.metrics, context.traces)
         producer = await resources.enter_async_context(open_producer(settings.kafka, settings.compression))
         context.membership.guard(producer)
         writer = ResultWriter(settings.topics, context.drops, settings.unsure_below)

@@ -29,7 +29,6 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics, StepTimes
 from dehusk.streams.worker.results import (
     UNTRACED,
-    UNTRACED_MESSAGE,
     CleanedMessage,
     MessageTrace,
     Result,
@@ -55,49 +54,44 @@ class StoreObserver:
         return await ask_if_there(self._dependency, partial(observe, self._store, observations))
 
 
-@dataclass(frozen=True, slots=True)
-class Assembler:
-    """Assembler of the records of messages, with documents of a content type."""
+def assemble(
+    message: Message,
+    results: Sequence[PageResult | Skipped | Broken | Tombstone],
+    content_type: str,
+    degraded: tuple[str, ...],
+    trace: MessageTrace,
+) -> CleanedMessage:
+    """Return the result of a message, given those of its pages, with documents of a content type."""
+    cleaned = CleanedMessage(message, trace=trace)
+    for result in results:
+        match result:
+            case PageResult():
+                _add(cleaned, result, content_type, degraded)
+            case Skipped():
+                cleaned.skipped.append(result)
+            case Tombstone():
+                cleaned.records.append(Record(result.key, None, trace.headers(message)))
+            case Broken():
+                cleaned.fail("prepare", result)
+    return cleaned
 
-    content_type: str
 
-    def assemble(
-        self,
-        message: Message,
-        results: Sequence[PageResult | Skipped | Broken | Tombstone],
-        degraded: tuple[str, ...] = (),
-        trace: MessageTrace = UNTRACED_MESSAGE,
-    ) -> CleanedMessage:
-        """Return the result of a message, given those of its pages."""
-        cleaned = CleanedMessage(message, trace=trace)
-        for result in results:
-            match result:
-                case PageResult():
-                    self._add(cleaned, result, degraded)
-                case Skipped():
-                    cleaned.skipped.append(result)
-                case Tombstone():
-                    cleaned.records.append(Record(result.key, None, trace.headers(message)))
-                case Broken():
-                    cleaned.fail("prepare", result)
-        return cleaned
-
-    def _add(self, cleaned: CleanedMessage, result: PageResult, degraded: tuple[str, ...]) -> None:
-        identity, known, document = result.page.identity, result.known, result.document
-        if identity.site and not (known and known.is_copy):
-            pages, is_counted = (known.pages, known.is_counted) if known else (None, False)
-            origin = origin_of(cleaned.message)
-            cleaned.visits.append(Visit(identity.site, identity.url, origin, pages, is_counted))
-        if isinstance(document, Failure):
-            cleaned.fail(document.stage, document.broken)
-            return
-        cleaned.degraded = degraded
-        headers = (
-            ("content-type", self.content_type.encode()),
-            ("schema-version", SCHEMA_VERSION.encode()),
-            *cleaned.trace.headers(cleaned.message),
-        )
-        cleaned.records.append(replace(document, headers=headers, samples=()))
+def _add(cleaned: CleanedMessage, result: PageResult, content_type: str, degraded: tuple[str, ...]) -> None:
+    identity, known, document = result.page.identity, result.known, result.document
+    if identity.site and not (known and known.is_copy):
+        pages, is_counted = (known.pages, known.is_counted) if known else (None, False)
+        origin = origin_of(cleaned.message)
+        cleaned.visits.append(Visit(identity.site, identity.url, origin, pages, is_counted))
+    if isinstance(document, Failure):
+        cleaned.fail(document.stage, document.broken)
+        return
+    cleaned.degraded = degraded
+    headers = (
+        ("content-type", content_type.encode()),
+        ("schema-version", SCHEMA_VERSION.encode()),
+        *cleaned.trace.headers(cleaned.message),
+    )
+    cleaned.records.append(replace(document, headers=headers, samples=()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +99,8 @@ class MessageCleaner:
     """Cleaner of micro-batches of messages: all steps but delivery."""
 
     _batches: BatchCleaner
-    _assembler: Assembler
+    _content_type: str
+    """Content type of documents."""
     _metrics: Metrics
     _traces: Traces = UNTRACED
     _revision: int = 1
@@ -157,7 +152,7 @@ class MessageCleaner:
         times: StepTimes,
     ) -> CleanedMessage:
         trace = times.trace.message(message)
-        cleaned = self._assembler.assemble(message, results, batch.degraded, trace)
+        cleaned = assemble(message, results, self._content_type, batch.degraded, trace)
         cleaned.batch_messages = sum(not isinstance(each, Postponed) for each in batch.prepared)
         cleaned.batch_seconds = times.seconds
         return cleaned

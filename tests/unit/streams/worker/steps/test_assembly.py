@@ -5,20 +5,19 @@ from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, T
 from dehusk.schemas.pages import Message
 from dehusk.streams.preparation.batch import Failure, PageResult
 from dehusk.streams.preparation.steps import PackedPage, WrittenDocument
-from dehusk.streams.worker.results import CleanedMessage
-from dehusk.streams.worker.steps.batch import Assembler
+from dehusk.streams.worker.results import UNTRACED_MESSAGE, CleanedMessage
+from dehusk.streams.worker.steps.batch import assemble
 
 REFUSED = Failure("label", Broken(BrokenReason.REJECTED_BY_MODEL, "no answer"))
 DOCUMENT = WrittenDocument(b"https://example.org/a", b"a document", is_empty=False, characters=8)
-ASSEMBLER = Assembler("application/json")
 
 
-def assemble(message: Message, *results: PageResult | Skipped | Broken | Tombstone) -> CleanedMessage:
-    return ASSEMBLER.assemble(message, results, ("model",))
+def assembled(message: Message, *results: PageResult | Skipped | Broken | Tombstone) -> CleanedMessage:
+    return assemble(message, results, "application/json", ("model",), UNTRACED_MESSAGE)
 
 
 def test_a_document_is_keyed_by_its_url_and_says_what_it_is(message: Message, page: PackedPage) -> None:
-    cleaned = assemble(message, PageResult(page, DOCUMENT))
+    cleaned = assembled(message, PageResult(page, DOCUMENT))
     (record,) = cleaned.records
     assert (record.key, record.value) == (b"https://example.org/a", b"a document")
     assert dict(record.headers) == {
@@ -32,7 +31,7 @@ def test_a_document_is_keyed_by_its_url_and_says_what_it_is(message: Message, pa
 def test_a_document_without_text_is_a_document_and_counted_as_empty_too(
     message: Message, page: PackedPage
 ) -> None:
-    cleaned = assemble(
+    cleaned = assembled(
         message,
         PageResult(page, WrittenDocument(b"https://example.org/b", b"nothing", is_empty=True)),
         PageResult(page, DOCUMENT),
@@ -44,7 +43,7 @@ def test_every_outcome_is_counted_once_and_broken_pages_together(message: Messag
     skipped = Skipped(SkipReason.NO_BODY, "")
     broken = Broken(BrokenReason.MISSING_URL, "first")
     made, refused = PageResult(page, DOCUMENT), PageResult(page, REFUSED)
-    cleaned = assemble(message, made, skipped, broken, Tombstone(b"gone"), refused)
+    cleaned = assembled(message, made, skipped, broken, Tombstone(b"gone"), refused)
     assert len(cleaned.documents) == 1
     assert [record.key for record in cleaned.records] == [b"https://example.org/a", b"gone"]
     assert cleaned.skipped == [skipped]

@@ -41,7 +41,7 @@ from dehusk.streams.settings import MIB
 from dehusk.streams.sites.store import MemorySiteStatistics, SiteStatisticsStore
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage
-from dehusk.streams.worker.steps.batch import Assembler, MessageCleaner, StoreObserver
+from dehusk.streams.worker.steps.batch import MessageCleaner, StoreObserver
 from dehusk.streams.worker.steps.labeling import (
     DegradingLabeling,
     ProbedLabeler,
@@ -130,7 +130,7 @@ def cleaner(
         note,
         correct,
     )
-    return MessageCleaner(batches, Assembler("application/json"), Metrics(CollectorRegistry(), ()))
+    return MessageCleaner(batches, "application/json", Metrics(CollectorRegistry(), ()))
 
 
 def reading(

@@ -28,7 +28,7 @@ from dehusk.streams.preparation.steps import (
 from dehusk.streams.sites.store import MemorySiteStatistics
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import UNTRACED, CleanedMessage, Result, Traces, delivering, end_traces
-from dehusk.streams.worker.steps.batch import Assembler, MessageCleaner, StoreObserver
+from dehusk.streams.worker.steps.batch import MessageCleaner, StoreObserver
 from dehusk.streams.worker.steps.labeling import WaitingLabeling
 from dehusk.streams.worker.tracing.spans import SpanTraces
 
@@ -103,7 +103,7 @@ async def process(
         StoreObserver(MemorySiteStatistics(), Dependency("redis", "")),
     )
     metrics = Metrics(CollectorRegistry(), ())
-    cleaner = MessageCleaner(batches, Assembler("application/json"), metrics, traces, revision)
+    cleaner = MessageCleaner(batches, "application/json", metrics, traces, revision)
     results = await cleaner.clean(messages)
     with delivering([result for result in results if isinstance(result, CleanedMessage)]):
         pass
