@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from dehusk.inference.labelers.labeler import Activity, Labeler, ServedLabeler
+from dehusk.inference.labelers.labeler import Activity, ServedLabeler
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.monitoring.state import RedisMetrics, TritonMetrics
 from dehusk.streams.sites.redis_client import ServerUse
@@ -28,16 +28,16 @@ class Servers:
         self._activity: tuple[float, Activity] | None = None
         self._use: ServerUse | None = None
 
-    async def run(self, labeler: Labeler | None, store: _Store) -> None:
+    async def run(self, labeler: ServedLabeler | None, store: _Store) -> None:
         """Ask every ten seconds, until cancelled."""
         while True:
             await self.ask(labeler, store)
             await asyncio.sleep(_ASK_SECONDS)
 
-    async def ask(self, labeler: Labeler | None, store: _Store) -> None:
+    async def ask(self, labeler: ServedLabeler | None, store: _Store) -> None:
         """Update the metrics; a server that does not answer has none."""
         before, self._activity = self._activity, None
-        if isinstance(labeler, ServedLabeler) and (activity := await _answer(labeler.activity())):
+        if labeler is not None and (activity := await _answer(labeler.activity())):
             self._activity = (self._clock(), activity)
         self.triton = _triton(before, self._activity)
         use_before, self._use = self._use, await _answer(store.use())

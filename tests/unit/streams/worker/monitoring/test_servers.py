@@ -6,7 +6,6 @@ from itertools import count
 import pytest
 
 from dehusk.inference.labelers.labeler import Activity
-from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.monitoring.state import RedisMetrics, TritonMetrics
 from dehusk.streams.sites.redis_client import ServerUse
@@ -86,4 +85,4 @@ async def test_a_server_that_does_not_answer_has_no_figures(servers: Servers, er
 
 async def test_a_labeler_without_a_server_has_none(servers: Servers) -> None:
     store = Server([ServerUse(1, 0, 0, 0)])
-    assert await ask(servers, RulesLabeler(), store) == (None, RedisMetrics(1, None, None))
+    assert await ask(servers, None, store) == (None, RedisMetrics(1, None, None))
