@@ -10,13 +10,16 @@ import re
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import msgspec
 import orjson
 from msgspec import Meta
 
 from dehusk.schemas.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _VERSION = re.compile(r"^[0-9]{1,18}\Z")
 MAX_COUNT = (1 << 63) - 1
@@ -27,6 +30,7 @@ Time = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 Number = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
+VersionRole = Literal["serving", "canary", "shadow", "previous"]
 GIVE_UP_SECONDS = 86_400.0
 """Time after its hold for which a step of a promotion waits by default."""
 
@@ -176,6 +180,16 @@ class Rollout(ControlMessage):
     def kept(self) -> set[str]:
         """Versions that it names, and the one that it goes back to."""
         return {*self.versions, *([self.previous] if self.previous else ())}
+
+    def roles(self) -> Iterator[tuple[str, VersionRole, float | None]]:
+        """Yield each version that it names or goes back to, its role, and the share of a canary or shadow."""
+        yield self.serving, "serving", None
+        if self.canary:
+            yield self.canary.version, "canary", self.canary.share
+        if self.shadow:
+            yield self.shadow.version, "shadow", self.shadow.share
+        if self.previous:
+            yield self.previous, "previous", None
 
     def trusted(self, now: datetime) -> str | None:
         """Return the version before while the serving one is on probation, else None."""

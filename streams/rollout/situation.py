@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.schemas.rollout import Rollout, Scope, VersionRole
 from dehusk.schemas.trials import EndedTrial, WorkerReport
 from dehusk.streams.kafka.client import check_control_topic, control_topic, describe_topics, how_to_create
 from dehusk.streams.models.server import ModelServer
@@ -183,7 +182,7 @@ class Role:
     """The role of a version in the roll-out of a group."""
 
     group: str
-    role: Literal["serving", "canary", "shadow", "previous"]
+    role: VersionRole
     share: float | None = None
     """Share of a canary or shadow."""
 
@@ -196,19 +195,9 @@ def roles(control: Control) -> dict[tuple[str, str], list[Role]]:
     """Return the roles of each version in the states of all groups, by model and version."""
     found: dict[tuple[str, str], list[Role]] = {}
     for scope, state in sorted(control.states.items(), key=lambda each: each[0].group):
-        for version, role in _roles(scope.group, state):
-            found.setdefault((scope.model, version), []).append(role)
+        for version, role, share in state.roles():
+            found.setdefault((scope.model, version), []).append(Role(scope.group, role, share))
     return found
-
-
-def _roles(group: str, state: Rollout) -> Iterator[tuple[str, Role]]:
-    yield state.serving, Role(group, "serving")
-    if state.canary:
-        yield state.canary.version, Role(group, "canary", state.canary.share)
-    if state.shadow:
-        yield state.shadow.version, Role(group, "shadow", state.shadow.share)
-    if state.previous:
-        yield state.previous, Role(group, "previous")
 
 
 def unpinned(control: Control, model: str) -> list[Scope]:

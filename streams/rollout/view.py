@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
-from dehusk.schemas.rollout import Rollout
+from dehusk.schemas.rollout import Rollout, VersionRole
 from dehusk.schemas.trials import TRIALS, Figures, WorkerReport, quantile, total, total_figures
 
 _HOUR = timedelta(hours=1)
 _MAX_CHANGES = 20
-VersionRole = Literal["serving", "canary", "shadow", "previous"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +100,11 @@ def view(
 def _versions(state: Rollout, reports: Sequence[WorkerReport]) -> Iterator[VersionView]:
     figures = total_figures(reports)
     compared = total(each.comparison for each in reports)
-    yield _version(state.serving, "serving", None, figures.get(state.serving))
-    if state.canary:
-        canary = state.canary
-        yield _version(canary.version, "canary", canary.share, figures.get(canary.version))
-    if state.shadow:
-        shadow = state.shadow
-        yield _version(shadow.version, "shadow", shadow.share, compared.shadow if compared else None)
-    if state.previous and state.previous not in state.versions:
-        yield _version(state.previous, "previous", None, figures.get(state.previous))
+    for version, role, share in state.roles():
+        if role == "shadow":
+            yield _version(version, role, share, compared.shadow if compared else None)
+        elif role != "previous" or version not in state.versions:
+            yield _version(version, role, share, figures.get(version))
 
 
 def _version(version: str, role: VersionRole, share: float | None, found: Figures | None) -> VersionView:
