@@ -32,12 +32,12 @@ def print_observations(situation: Situation) -> None:
     """Print the figures of the versions that label and of those on trial, with examples."""
     _print_figures(situation)
     for trial, comparison in _comparisons(situation).items():
-        print_comparison(trial, comparison)
+        _print_comparison(trial, comparison)
 
 
 def observations_object(situation: Situation) -> dict[str, object]:
     """Return the figures of all workers for JSON."""
-    found = {trial: comparison_object(each) for trial, each in _comparisons(situation).items()}
+    found = {trial: _comparison_object(each) for trial, each in _comparisons(situation).items()}
     return {
         "figures": {name: _figures_object(each) for name, each in total_figures(situation.seen).items()},
         "comparison": found.pop(SHADOW, None),
@@ -45,7 +45,7 @@ def observations_object(situation: Situation) -> dict[str, object]:
     }
 
 
-def print_comparison(trial: str, comparison: Comparison, figures: Figures | None = None) -> None:
+def _print_comparison(trial: str, comparison: Comparison, figures: Figures | None = None) -> None:
     """Print what differs between a version on trial and the trusted one, with examples.
 
     `figures` are of all pages that it labeled.
@@ -63,7 +63,7 @@ def print_comparison(trial: str, comparison: Comparison, figures: Figures | None
         echo(f"    {printable(example.text)}")
 
 
-def comparison_object(comparison: Comparison) -> dict[str, object]:
+def _comparison_object(comparison: Comparison) -> dict[str, object]:
     """Return a comparison for JSON."""
     return {
         "serving": _figures_object(comparison.serving),
@@ -88,25 +88,16 @@ def comparison_object(comparison: Comparison) -> dict[str, object]:
 
 def print_ended(situation: Situation) -> None:
     """Print what was seen in trials that have ended, and why they have."""
-    for each in situation.ended:
-        _print_ended(each)
+    for ended in situation.ended:
+        change = ended.change
+        versions = f"{ended.trial} {ended.version} beside {ended.trusted}"
+        echo(f"\n{change.at:%Y-%m-%d %H:%M:%S} UTC, {versions}, ended by")
+        echo(f"{printable(change.by)}: {printable(change.reason)}")
+        _print_comparison(ended.trial, ended.comparison, ended.figures)
 
 
-def ended_objects(situation: Situation) -> list[dict[str, object]]:
-    """Return the trials that have ended for JSON."""
-    return [_ended_object(each) for each in situation.ended]
-
-
-def _print_ended(ended: EndedTrial) -> None:
-    change = ended.change
-    echo(
-        f"\n{change.at:%Y-%m-%d %H:%M:%S} UTC, {ended.trial} {ended.version} beside {ended.trusted}, ended by"
-    )
-    echo(f"{printable(change.by)}: {printable(change.reason)}")
-    print_comparison(ended.trial, ended.comparison, ended.figures)
-
-
-def _ended_object(ended: EndedTrial) -> dict[str, object]:
+def ended_object(ended: EndedTrial) -> dict[str, object]:
+    """Return a trial that has ended for JSON."""
     return {
         "trial": ended.trial,
         "version": ended.version,
@@ -115,7 +106,7 @@ def _ended_object(ended: EndedTrial) -> dict[str, object]:
         "change": ended.change,
         "workers": ended.workers,
         "figures": _figures_object(ended.figures),
-        "comparison": comparison_object(ended.comparison),
+        "comparison": _comparison_object(ended.comparison),
     }
 
 

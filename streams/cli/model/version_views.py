@@ -13,7 +13,7 @@ from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.repository import served
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.model.observation_views import (
-    ended_objects,
+    ended_object,
     observations_object,
     print_ended,
     print_observations,
@@ -95,7 +95,7 @@ def print_shown(
         }
         more = {"tensors": named, "golden_pages": golden, "statistics": of_triton, "card": card}
         if observations:
-            seen = {**observations_object(observations), "ended": ended_objects(observations)}
+            seen = {**observations_object(observations), "ended": [*map(ended_object, observations.ended)]}
             more |= {"rollout": {"state": observations.state, **seen}}
         print_object({**asdict(known), **more, "missing": missing})
         return
