@@ -20,8 +20,9 @@ from dehusk.inference.labelers.triton import TritonLabeler
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
+from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
 from dehusk.streams.local.stack import LocalStack
+from tests.encoded import random_page
 from tests.unit.streams.models import graphs
 
 NEWEST = {
@@ -34,19 +35,7 @@ KNOWN = np.concatenate([each.ids for each in PAGES])
 
 def page(blocks, seed=0):
     """A page of the tokens of golden pages."""
-    random = np.random.default_rng(seed)
-    lengths = random.integers(1, 30, blocks).astype(np.uint16)
-    counts = np.zeros(blocks, np.uint32)
-    return EncodedPage(
-        random.choice(KNOWN, lengths.sum()),
-        lengths,
-        counts,
-        counts,
-        counts.astype(np.uint64),
-        counts > 0,
-        np.full(len(counts), -1, np.int32),
-        structures=counts.astype(np.uint64),
-    )
+    return random_page(KNOWN, blocks, seed)
 
 
 def whole_page(blocks):

@@ -18,24 +18,14 @@ from dehusk.inference.labelers.signature import STRUCTURE, STRUCTURE_WITH_LINKS,
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion
+from dehusk.schemas.pages import Encoding, ModelVersion
+from tests.encoded import page_of
 
 MODEL = ModelVersion("boilernet", "1")
 
 
 def page(lengths):
-    counts = np.zeros(len(lengths), np.uint32)
-    ids = np.arange(int(np.sum(lengths)), dtype=np.uint32)
-    return EncodedPage(
-        ids,
-        np.array(lengths, np.uint16),
-        counts,
-        counts,
-        counts.astype(np.uint64),
-        counts > 0,
-        np.full(len(counts), -1, np.int32),
-        structures=counts.astype(np.uint64),
-    )
+    return page_of(np.arange(int(np.sum(lengths)), dtype=np.uint32), lengths)
 
 
 @pytest.mark.parametrize(

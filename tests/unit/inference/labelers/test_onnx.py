@@ -15,6 +15,7 @@ from dehusk.inference.labelers.signature import STRUCTURE, TOKENS
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion
+from tests.encoded import random_page
 from tests.unit.streams.models import graphs
 
 _, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
@@ -26,21 +27,9 @@ def labeler():
     return OnnxLabeler("boilernet")
 
 
-def page(blocks, seed=0, known=GOLDEN[0].page.ids):
+def page(blocks, seed=0):
     """A page of the tokens of a golden page."""
-    random = np.random.default_rng(seed)
-    lengths = random.integers(1, 30, blocks).astype(np.uint16)
-    counts = np.zeros(blocks, np.uint32)
-    return EncodedPage(
-        random.choice(known, lengths.sum()),
-        lengths,
-        counts,
-        counts,
-        counts.astype(np.uint64),
-        counts > 0,
-        np.full(len(counts), -1, np.int32),
-        structures=counts.astype(np.uint64),
-    )
+    return random_page(GOLDEN[0].page.ids, blocks, seed)
 
 
 async def probabilities(labeler, *pages):

@@ -16,7 +16,8 @@ from dehusk.inference.labelers.signature import SIGNATURE_KEY, TOKENS, TRUSTED_K
 from dehusk.inference.labelers.triton import CONCURRENT_REQUESTS, TritonLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion
+from dehusk.schemas.pages import ModelVersion
+from tests.encoded import page_of
 
 
 class Server(service_pb2_grpc.GRPCInferenceServiceServicer):
@@ -87,18 +88,7 @@ async def labeler(server):
 
 
 def page(blocks):
-    counts = np.zeros(blocks, np.uint32)
-    lengths = np.ones(blocks, np.uint16)
-    return EncodedPage(
-        counts,
-        lengths,
-        counts,
-        counts,
-        counts.astype(np.uint64),
-        counts > 0,
-        np.full(len(counts), -1, np.int32),
-        structures=counts.astype(np.uint64),
-    )
+    return page_of(np.zeros(blocks, np.uint32), np.ones(blocks))
 
 
 async def test_each_page_gets_its_probabilities_and_the_version_that_gave_them(labeler):

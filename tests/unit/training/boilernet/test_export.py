@@ -11,11 +11,11 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.network import Blocks, BoilerNet
 from dehusk.training.boilernet.vocabulary import Vocabulary
+from tests.encoded import page_of, random_page
 
 pytestmark = pytest.mark.training
 
@@ -39,21 +39,9 @@ def labeler(network, tmp_path):
 
 
 def page(blocks, seed=0, ids=None):
-    random = np.random.default_rng(seed)
-    lengths = random.integers(1, 9, blocks).astype(np.uint16)
     known = np.append(VOCABULARY.ids(), np.array([0, 7, 2**32 - 1], np.uint32))
-    counts = np.zeros(blocks, np.uint32)
-    ids = random.choice(known, lengths.sum()) if ids is None else ids
-    return EncodedPage(
-        ids,
-        lengths,
-        counts,
-        counts,
-        counts.astype(np.uint64),
-        counts > 0,
-        np.full(len(counts), -1, np.int32),
-        structures=counts.astype(np.uint64),
-    )
+    made = random_page(known, blocks, seed, longest=8)
+    return made if ids is None else page_of(ids, made.block_lengths)
 
 
 def answer(network, page, vocabulary=VOCABULARY):
