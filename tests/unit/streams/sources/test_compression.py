@@ -86,20 +86,11 @@ def test_a_body_beyond_the_limit_is_refused(coding, body):
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
-        (coding, body[: len(body) // 2])
-        for coding, body in COMPRESSED
-        if coding not in ("x-gzip", "GZIP", "ZSTD")
-    ],
-)
-def test_a_body_that_ends_early_is_refused(coding, body):
-    with pytest.raises(PageError) as refusal:
-        inflate(body, coding, LIMIT)
-    assert refusal.value.reason is BrokenReason.MALFORMED_COMPRESSION
-
-
-@pytest.mark.parametrize(
-    ("coding", "body"),
-    [
+        *(
+            (coding, body[: len(body) // 2])
+            for coding, body in COMPRESSED
+            if coding not in ("x-gzip", "GZIP", "ZSTD")
+        ),
         ("gzip", gzip.compress(b"", mtime=0) * 1000),
         ("zstd", zstandard.compress(b"") * 1000),
         ("zstd", zstandard.compress(NOISE)[:-10_000]),
@@ -108,7 +99,7 @@ def test_a_body_that_ends_early_is_refused(coding, body):
         ("br", b"\x00\x01\x02\x03" * 9),
     ],
 )
-def test_a_damaged_body_is_refused(coding, body):
+def test_a_body_that_ends_early_or_is_damaged_is_refused(coding, body):
     with pytest.raises(PageError) as refusal:
         inflate(body, coding, LIMIT)
     assert refusal.value.reason is BrokenReason.MALFORMED_COMPRESSION

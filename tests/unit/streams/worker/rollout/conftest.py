@@ -9,6 +9,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError, LateError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
+from dehusk.streams.local.folder import free_ports
 from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.plan import OpenVersion
 
@@ -72,3 +73,8 @@ def finish_comparing() -> Compare:
                 await each.compare_next()
 
     return finish
+
+
+@pytest.fixture
+def free_port() -> int:
+    return free_ports(1)[0]

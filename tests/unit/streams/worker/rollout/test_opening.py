@@ -43,13 +43,6 @@ async def test_a_version_may_be_opened_before_the_labeler_answers(free_port: int
     await opened.labeler.close()
 
 
-@pytest.fixture
-def free_port() -> int:
-    from dehusk.streams.local.folder import free_ports
-
-    return free_ports(1)[0]
-
-
 async def test_a_version_that_rejects_a_line_of_text_is_refused(models, monkeypatch) -> None:
     models["8"].fault = "nan"
     monkeypatch.setattr(plan, "open_labeler", lambda _: models["8"])

@@ -47,22 +47,15 @@ class Receiver:
 
 
 @pytest.fixture
-async def receiver(unused_tcp_port: int) -> AsyncIterator[Receiver]:
-    made = Receiver(unused_tcp_port)
+async def receiver(free_port: int) -> AsyncIterator[Receiver]:
+    made = Receiver(free_port)
     app = web.Application()
     app.router.add_post("/secret2", made.take)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
+    await web.TCPSite(runner, "127.0.0.1", free_port).start()
     yield made
     await runner.cleanup()
-
-
-@pytest.fixture
-def unused_tcp_port() -> int:
-    from dehusk.streams.local.folder import free_ports
-
-    return free_ports(1)[0]
 
 
 @pytest.fixture(autouse=True)
@@ -99,11 +92,11 @@ async def test_an_event_that_is_not_taken_is_logged_without_a_secret(
 
 
 async def test_a_server_that_is_away_is_logged_without_a_secret(
-    unused_tcp_port: int, caplog: pytest.LogCaptureFixture
+    free_port: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    await sent(Receiver(unused_tcp_port).url, EVENT)
-    assert f"http://127.0.0.1:{unused_tcp_port} was not told of version-taken-back" in caplog.text
+    await sent(Receiver(free_port).url, EVENT)
+    assert f"http://127.0.0.1:{free_port} was not told of version-taken-back" in caplog.text
     assert "secret" not in caplog.text
 
 
