@@ -40,7 +40,7 @@ FieldPaths = tuple[tuple[FieldName, str], ...]
 """For each field the path to it, as `value_at` takes it."""
 
 NAMES: tuple[FieldName, ...] = get_args(FieldName)
-DEFAULT_FIELDS: FieldPaths = tuple((name, name) for name in NAMES)
+DEFAULT_PATHS: FieldPaths = tuple((name, name) for name in NAMES)
 
 
 class JsonFields(JsonFormat):
@@ -48,7 +48,7 @@ class JsonFields(JsonFormat):
 
     name = "json"
 
-    def __init__(self, max_bytes: int, fields: FieldPaths = DEFAULT_FIELDS) -> None:
+    def __init__(self, max_bytes: int, fields: FieldPaths = DEFAULT_PATHS) -> None:
         super().__init__(max_bytes)
         self._paths = dict(fields)
 

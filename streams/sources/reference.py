@@ -7,7 +7,7 @@ from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.fields import Fields, json_in
-from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
+from dehusk.streams.sources.json_fields import DEFAULT_PATHS, FieldPaths, JsonFields
 from dehusk.streams.sources.page import ABSOLUTE, Outcome, describe_excess, known_url
 from dehusk.streams.sources.source import Decoded, Record, named_url
 from dehusk.streams.stores.roots import Root
@@ -43,7 +43,7 @@ class Reference(JsonFields):
 
     name = "reference"
 
-    def __init__(self, max_bytes: int, roots: Sequence[Root], fields: FieldPaths = DEFAULT_FIELDS) -> None:
+    def __init__(self, max_bytes: int, roots: Sequence[Root], fields: FieldPaths = DEFAULT_PATHS) -> None:
         super().__init__(max_bytes, fields)
         self._roots = roots
 

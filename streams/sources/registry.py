@@ -14,7 +14,7 @@ from dehusk.streams.sources.envelopes import Compressed, Framed
 from dehusk.streams.sources.fields import first, json_in, parse_json, quote_names
 from dehusk.streams.sources.html import Html, is_answer
 from dehusk.streams.sources.indexers import Norconex, Nutch
-from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
+from dehusk.streams.sources.json_fields import DEFAULT_PATHS, FieldPaths, JsonFields
 from dehusk.streams.sources.memex import Ache, Cdr
 from dehusk.streams.sources.reference import NO_ROOT, Reference
 from dehusk.streams.sources.schema_registry import SchemaRegistry
@@ -38,7 +38,7 @@ class SourceSettings:
 
     max_bytes: int = 16 * MIB
     """Largest page, after decompression, in bytes."""
-    fields: FieldPaths = DEFAULT_FIELDS
+    fields: FieldPaths = DEFAULT_PATHS
     """Paths of the fields in the objects of `json`."""
     warc_directory: InputPath | None = None
     """Folder of the WARC files that the messages of `warc-pointer` name."""

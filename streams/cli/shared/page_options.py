@@ -25,7 +25,7 @@ from dehusk.streams.cli.shared.options import (
 )
 from dehusk.streams.files.page_lines import LineFields
 from dehusk.streams.settings import MIB, PageLimits
-from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES
+from dehusk.streams.sources.json_fields import DEFAULT_PATHS, NAMES
 from dehusk.streams.sources.reference import Reference
 from dehusk.streams.sources.registry import SOURCES, SourceSettings, lacking_folder
 from dehusk.streams.stores.stored import InputPath
@@ -91,7 +91,7 @@ def _source_settings(
         raise click.UsageError("--reference-root is for --source reference or auto")
     return SourceSettings(
         max_page_mib * MIB,
-        tuple((dict(DEFAULT_FIELDS) | _paths(field, NAMES)).items()),
+        tuple((dict(DEFAULT_PATHS) | _paths(field, NAMES)).items()),
         warc_directory,
         reference_root,
         schema_registry,

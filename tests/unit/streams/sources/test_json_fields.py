@@ -9,7 +9,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, JsonFields
+from dehusk.streams.sources.json_fields import DEFAULT_PATHS, JsonFields
 from dehusk.streams.sources.registry import SourceSettings, open_source
 
 URL = "https://example.org/page"
@@ -19,7 +19,7 @@ PAGE = RawPage(URL, HTML.encode(), source="json")
 
 def json_fields(*assignments):
     """The format with the paths of assignments such as `url=page.address`."""
-    paths = dict(DEFAULT_FIELDS) | dict(assignment.split("=") for assignment in assignments)
+    paths = dict(DEFAULT_PATHS) | dict(assignment.split("=") for assignment in assignments)
     return JsonFields(100_000, tuple(paths.items()))
 
 
