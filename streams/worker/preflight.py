@@ -34,22 +34,12 @@ from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix, worker_rights
 from dehusk.streams.labelers import PROBE
 from dehusk.streams.settings import ValueFormat, WhenTritonIsUnavailable
-from dehusk.streams.sources.registry import lacking_folder, open_registry
+from dehusk.streams.sources.registry import open_registry
 from dehusk.streams.topics.dead_letters import MAX_BARE_BYTES
 from dehusk.streams.topics.formats import FORMATS, Format
 from dehusk.streams.topics.value_formats import DESCRIBED, NO_REGISTRY, NO_SCHEMA, framed_format
 from dehusk.streams.worker.steps.transactions import close_at_once, start_in_time
 from dehusk.streams.worker_settings import WorkerSettings
-
-
-def check_source(settings: WorkerSettings) -> None:
-    """Check that the source can read what its messages point to.
-
-    Raises:
-        ConfigurationError: it cannot.
-    """
-    if lack := lacking_folder(settings.source, settings.source_settings):
-        raise ConfigurationError(lack)
 
 
 async def open_format(settings: WorkerSettings) -> Format:

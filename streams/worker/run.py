@@ -45,7 +45,6 @@ from dehusk.streams.worker.monitoring.web import check_pages, monitoring
 from dehusk.streams.worker.pipeline import Pipeline, WorkerContext, open_pipeline
 from dehusk.streams.worker.preflight import (
     check_session,
-    check_source,
     check_topics,
     check_transactions,
     name_dependencies,
@@ -97,7 +96,6 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 
 async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
     async with AsyncExitStack() as resources:
-        check_source(settings)
         await check_pages(settings.monitoring)
         topics = await check_topics(settings)
         await check_session(settings)

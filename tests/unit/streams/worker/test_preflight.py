@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,22 +13,12 @@ from dehusk.streams.kafka import client
 from dehusk.streams.kafka.client import Topic
 from dehusk.streams.kafka.rights import Right
 from dehusk.streams.settings import KafkaSettings, TopicSettings, WhenTritonIsUnavailable
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.worker import preflight
-from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
+from dehusk.streams.worker.preflight import check_labeler, check_topics
 from dehusk.streams.worker_settings import WorkerSettings
 
 SETTINGS = WorkerSettings()
 INPUT, OUTPUT, DEAD = (Topic(name, 12, 3) for name in ("raw-pages", "cleaned-documents", "dead-letters"))
-
-
-def test_pointers_need_the_directory_that_they_point_into(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="--warc-directory"):
-        check_source(WorkerSettings(source="warc-pointer"))
-    check_source(
-        WorkerSettings(source="warc-pointer", source_settings=SourceSettings(warc_directory=tmp_path))
-    )
-    check_source(WorkerSettings(source="auto"))
 
 
 @pytest.fixture
