@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -19,7 +19,6 @@ from dehusk.streams.preparation.pool import open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.sites.samples import open_samples
 from dehusk.streams.sources.registry import open_source
-from dehusk.streams.sources.source import Source
 from dehusk.streams.wording import how_to_install
 from dehusk.streams.worker.input.app import (
     REBALANCE_SECONDS,
@@ -71,12 +70,8 @@ _DRAIN_SHARE = 0.7
 """Share of the grace period for the messages in flight; the rest is for committing them."""
 
 
-async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | None = None) -> None:
+async def run_worker(settings: WorkerSettings) -> None:
     """Work until SIGTERM or SIGINT; a bug ends the process.
-
-    Args:
-        settings: what to work on.
-        open_own: opens the caller's own source, in each preparation process.
 
     Raises:
         ConfigurationError: a setting does not fit; nothing was read.
@@ -87,14 +82,14 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
     try:
-        await _work(settings, shutdown, open_own)
+        await _work(settings, shutdown)
     except (asyncio.CancelledError, DehuskError):  # a cancelled client may raise UnavailableError
         if not shutdown.is_requested:
             raise
         _log.info("stopped before it had started")
 
 
-async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
+async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:
     async with AsyncExitStack() as resources:
         await check_pages(settings.monitoring)
         topics = await check_topics(settings)
@@ -106,7 +101,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
         traces = await resources.enter_async_context(open_traces(settings.otlp, settings.topics.group))
-        open_pages = open_own or partial(open_source, settings.source, settings.source_settings)
+        open_pages = partial(open_source, settings.source, settings.source_settings)
         form = await open_format(settings)
         writing = Writing.of(form, settings.options, settings.page, with_samples=True)
         open_work = partial(open_steps, open_pages, settings.page.max_blocks, writing, settings.site_key)

@@ -13,7 +13,7 @@ from dehusk.streams.sources.source import Decoded
 class HostileSource(Html):
     """HTML whose decoder raises, crashes, hangs or swallows memory for some pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, *_: object) -> None:
         super().__init__(16 * MIB)
 
     def decode(self, message: Message) -> Sequence[Decoded]:

@@ -4,8 +4,7 @@ from hostile_source import HostileSource
 
 from dehusk.streams.cli import worker
 from dehusk.streams.worker import run
-from dehusk.streams.worker.run import run_worker
 
 if __name__ == "__main__":
-    run.run_worker = lambda settings: run_worker(settings, HostileSource)
+    run.open_source = HostileSource
     worker.command(auto_envvar_prefix="DEHUSK_WORKER")
