@@ -205,3 +205,11 @@ def write_config_of(directory: Path, name: str, signature: Signature) -> None:
     config = config_of(signature)
     config.name = name
     (directory / "config.pbtxt").write_text(text_format.MessageToString(config))
+
+
+def write_repository(repository: Path) -> Path:
+    """Write a repository whose model has the versions 1 and 9."""
+    for version in ("1", "9"):
+        write_version(repository / "model" / version, always(0.5))
+    write_config(repository / "model", "model")
+    return repository

@@ -29,12 +29,7 @@ with staging(Path(sys.argv[1])) as place:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository whose model has the versions 1 and 9."""
-    directory = tmp_path / "repository" / "model"
-    for version in ("1", "9"):
-        graphs.write_version(directory / version, graphs.always(0.5))
-    graphs.write_config(directory, "model")
-    return tmp_path / "repository"
+    return graphs.write_repository(tmp_path / "repository")
 
 
 @pytest.fixture
