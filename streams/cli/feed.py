@@ -14,7 +14,7 @@ from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, report_interruption
 from dehusk.streams.cli.shared.kafka_options import compression_option, kafka_options, topic_option
-from dehusk.streams.cli.shared.options import NumberRange, PathOrUrl
+from dehusk.streams.cli.shared.options import NumberRange, PathOrUrl, choice_option
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     line_fields_option,
@@ -54,12 +54,11 @@ Examples:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=PathOrUrl(allow_dash=True))
 @kafka_options
 @topic_option("--topic", default=TopicSettings().input, help="The topic to write to; it must exist.")
-@click.option(
+@choice_option(
     "--as",
     "crawler",
-    type=click.Choice(FORMATS),
+    values=FORMATS,
     default="html",
-    show_default=True,
     help="Write the messages as this crawler would.",
 )
 @click.option(
