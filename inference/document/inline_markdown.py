@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from unicodedata import category
 
 from dehusk.inference.document.blocks import (
@@ -192,14 +192,14 @@ class _LineWriter:
         """Write a part of the line; `after` is the character that follows, or empty."""
         position = start
         for index, span in enumerate(spans):
-            self._write_plain(position, span.start)
+            self._write_part(position, span.start, self._write_characters)
             following = spans[index + 1] if index + 1 < len(spans) else None
             self._flush_images(span.start)
             self._write_span(
                 span, after if span.end == end and after else self._next_character(span.end, following)
             )
             position = span.end
-        self._write_plain(position, end)
+        self._write_part(position, end, self._write_characters)
 
     def _write_span(self, span: Span, after: str) -> None:
         match span.kind:
@@ -210,7 +210,7 @@ class _LineWriter:
             case Mark.LINK | Mark.REFERENCE | Mark.RETURN:
                 self._write_link(span, after)
             case Mark.CODE:
-                self._write_code(span)
+                self._write_part(span.start, span.end, self._write_code_text)
             case Mark.FORMULA | Mark.DISPLAYED_FORMULA:
                 self._write_formula(span, after)
             case _:
@@ -239,15 +239,12 @@ class _LineWriter:
         if self._out and (text := self._out.pop().removesuffix(" ")):
             self._out.append(text)
 
-    def _is_cents(self, span: Span) -> bool:
-        return self._text[span.start] == "."
-
     def _write_emphasis(self, span: Span, after: str) -> None:
         """Emphasise a part if the characters beside its marks let it (CommonMark 0.30 and 0.31, §6.2)."""
         first, last = self._first_within(span), self._last_within(span)
         mark = _EMPHASIS[Mark(span.kind)]
         before = self._previous_character()
-        is_marked = self._closed != mark[0] and _can_open(before, first) and _can_close(last, after)
+        is_marked = self._closed != mark[0] and _can_mark(first, before) and _can_mark(last, after)
         if self._joined and _may_close(before, first):
             is_marked = False  # it would end the one around it
         opening, closing = (mark, mark) if is_marked else ("", "")
@@ -271,18 +268,8 @@ class _LineWriter:
         self._write_spans(span.children, span.start, span.end, "]")
         self._put(f"]({_escape_address(span.address)})")
 
-    def _write_code(self, span: Span) -> None:
-        """Write code, which ends before an image or a formula that is no text in it, and goes on behind."""
-        start = span.start
-        while self._images and self._images[-1].character < span.end:
-            position = max(start, self._images[-1].character)
-            self._write_code_text(start, position)
-            self._write_next_image(position)
-            start = position
-        self._write_code_text(start, span.end)
-
     def _write_code_text(self, start: int, end: int) -> None:
-        """Write a part of code without an image in it."""
+        """Write a part of code, which ends before an image or a formula in it, and goes on behind."""
         text = self._text[start:end]
         if self._is_after_code or not text.strip():
             self._write_characters(start, end)
@@ -301,20 +288,20 @@ class _LineWriter:
         if written:
             self._put(self._escape_bars(written))
         else:
-            self._write_plain(span.start, span.end)
+            self._write_part(span.start, span.end, self._write_characters)
 
     def _escape_bars(self, literal: str) -> str:
         """Escape vertical bars in text that is written unchanged, as they would end a cell."""
         return literal.replace("|", "\\|") if self._in_cell else literal
 
-    def _write_plain(self, start: int, end: int) -> None:
-        """Write a part of the text without marks, and the images in it."""
+    def _write_part(self, start: int, end: int, write: Callable[[int, int], None]) -> None:
+        """Write a part of the text by a function, and the images in it."""
         while self._images and self._images[-1].character < end:
             position = max(start, self._images[-1].character)
-            self._write_characters(start, position)
+            write(start, position)
             self._write_next_image(position)
             start = position
-        self._write_characters(start, end)
+        write(start, end)
 
     def _write_characters(self, start: int, end: int) -> None:
         if start >= end:
@@ -384,8 +371,8 @@ class _LineWriter:
         return self._text[span.start]
 
     def _is_on_line(self, span: Span) -> bool:
-        """Return True for raised text that is written without an element."""
-        return span.kind == Mark.RAISED and (self._is_cents(span) or _is_reference(span))
+        """Return True for raised text that is written without an element: cents, and references."""
+        return span.kind == Mark.RAISED and (self._text[span.start] == "." or _is_reference(span))
 
     def _last_character(self, span: Span) -> str:
         """Return the last character that will be written of a span, apart from marks of emphasis."""
@@ -412,14 +399,9 @@ def _positions(text: str, character: str) -> set[int]:
     return {match.start() for match in re.finditer(re.escape(character), text)}
 
 
-def _can_open(before: str, first: str) -> bool:
-    """Return True if emphasis can begin between two characters; `first` may be empty."""
-    return bool(first) and not first.isspace() and (_is_plain(first) or _is_boundary(before))
-
-
-def _can_close(last: str, after: str) -> bool:
-    """Return True if emphasis can end between two characters; `last` may be empty."""
-    return bool(last) and not last.isspace() and (_is_plain(last) or _is_boundary(after))
+def _can_mark(inside: str, outside: str) -> bool:
+    """Return True if emphasis can begin or end between two characters; that within it may be empty."""
+    return bool(inside) and not inside.isspace() and (_is_plain(inside) or _is_boundary(outside))
 
 
 def _may_close(last: str, after: str) -> bool:
