@@ -213,14 +213,14 @@ async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, 
     from dehusk.streams.inspection.inspection import open_inspector_pool
     from dehusk.streams.labelers import open_labeler
     from dehusk.streams.labeling.server import application
-    from dehusk.streams.labeling.session import Session, Suggester
+    from dehusk.streams.labeling.session import Session
     from dehusk.streams.web.local_pages import serving
 
     host, port = host_and_port(request.listen)
     labeler = await asyncio.to_thread(open_labeler, settings)
     try:
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
-            session = Session(store, file, pool, Suggester(labeler))
+            session = Session(store, file, pool, labeler)
             async with (
                 _tuner(request, settings, session, store, file) as tuner,
                 serving(application(session, host, tuner), host, port) as address,

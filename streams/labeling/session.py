@@ -45,41 +45,36 @@ _MIN_PROBABILITY = 1e-4
 """Least distance of any probability from 0 and 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggester:
-    """Source of suggestions: the labels of a labeler, and then those that given labels spread."""
+async def initial_probabilities(labeler: Labeler, page: EncodedPage) -> Probabilities:
+    """Return a labeler's probability of content of each block before anything is labeled, shape [T].
 
-    _labeler: Labeler
+    A block with a half or more is content.
 
-    async def initial(self, page: EncodedPage) -> Probabilities:
-        """Return the probability of content of each block before anything is labeled, shape [T].
+    Raises:
+        ExtractionError: the labeler's answer does not fit.
+        DehuskError: it does not answer.
+    """
+    (answer,) = await labeler.label([page])
+    if isinstance(answer, Broken):
+        raise ExtractionError(answer.reason, answer.detail)
+    return centre(page, answer)
 
-        A block with a half or more is content.
 
-        Raises:
-            ExtractionError: the labeler's answer does not fit.
-            DehuskError: it does not answer.
-        """
-        (answer,) = await self._labeler.label([page])
-        if isinstance(answer, Broken):
-            raise ExtractionError(answer.reason, answer.detail)
-        return centre(page, answer)
+async def updated_probabilities(
+    page: EncodedPage, initial: Probabilities | None, labels: Sequence[Label]
+) -> Probabilities:
+    """Return the probability of content of each block, given labels of some, shape [T].
 
-    async def updated(
-        self, page: EncodedPage, initial: Probabilities | None, labels: Sequence[Label]
-    ) -> Probabilities | None:
-        """Return the probability of content of each block, given labels of some, shape [T].
-
-        The initial odds are multiplied by those that labels spread to alike blocks.
-        """
-        if initial is not None and all(label is None for label in labels):
-            return initial
-        known = np.array([-1 if label is None else label for label in labels], np.int8)
-        odds = _odds(await asyncio.to_thread(spread, page, known)) ** _WEIGHT
-        if initial is not None:
-            odds = odds * _odds(np.clip(initial, _MIN_INITIAL, 1 - _MIN_INITIAL))
-        suggested: Probabilities = odds / (1 + odds)
-        return suggested
+    The initial odds are multiplied by those that labels spread to alike blocks.
+    """
+    if initial is not None and all(label is None for label in labels):
+        return initial
+    known = np.array([-1 if label is None else label for label in labels], np.int8)
+    odds = _odds(await asyncio.to_thread(spread, page, known)) ** _WEIGHT
+    if initial is not None:
+        odds = odds * _odds(np.clip(initial, _MIN_INITIAL, 1 - _MIN_INITIAL))
+    suggested: Probabilities = odds / (1 + odds)
+    return suggested
 
 
 def centre(page: EncodedPage, labels: Prediction) -> Probabilities:
@@ -152,13 +147,11 @@ class _Opened:
 class Session:
     """Pages that are labeled by one person at a time, however many windows show them."""
 
-    def __init__(
-        self, store: PageStore, file: LabelsFile, pool: PreparationPool, suggester: Suggester
-    ) -> None:
+    def __init__(self, store: PageStore, file: LabelsFile, pool: PreparationPool, labeler: Labeler) -> None:
         self._store = store
         self._file = file
         self._pool = pool
-        self._suggester = suggester
+        self._labeler = labeler
         self._open: OrderedDict[int, asyncio.Task[_Opened]] = OrderedDict()
         self._refusals = {
             number: entry.refusal for number, entry in enumerate(store.entries) if entry.refusal
@@ -232,7 +225,7 @@ class Session:
         opened = await self._opened(number)
         _require_length(labels, opened)
         encoded = opened.page.packed.encoded
-        updated = await self._suggester.updated(encoded, opened.initial, labels)
+        updated = await updated_probabilities(encoded, opened.initial, labels)
         return _rounded(self._informed(number, opened, updated))
 
     async def save(
@@ -371,7 +364,7 @@ class Session:
 
     async def _initial(self, opened: OpenedPage) -> tuple[Probabilities | None, str | None]:
         try:
-            return await self._suggester.initial(opened.packed.encoded), None
+            return await initial_probabilities(self._labeler, opened.packed.encoded), None
         except DehuskError as error:
             return None, str(error)
 
@@ -401,8 +394,6 @@ def _revision(saved: PageLabels | None) -> str:
 
 
 def _rounded(probabilities: Probabilities | None) -> list[float] | None:
-    return (
-        None
-        if probabilities is None
-        else [round(probability, _DIGITS) for probability in probabilities.tolist()]
-    )
+    if probabilities is None:
+        return None
+    return [round(probability, _DIGITS) for probability in probabilities.tolist()]

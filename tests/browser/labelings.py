@@ -14,7 +14,7 @@ from dehusk.streams.inspection.inspection import open_inspector_pool
 from dehusk.streams.labeling.fine_tuning import FineTuner, Training
 from dehusk.streams.labeling.labels_file import open_labels_file
 from dehusk.streams.labeling.server import application
-from dehusk.streams.labeling.session import Session, Suggester
+from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import Outcome, open_store
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
@@ -44,7 +44,7 @@ async def labeling(
     limits = PageLimits(max_blocks=20_000)
     async with open_inspector_pool("auto", SourceSettings(), limits) as pool:
         with open_store(pages) as store, open_labels_file(labels) as file:
-            session = kind(store, file, pool, Suggester(RulesLabeler()))
+            session = kind(store, file, pool, RulesLabeler())
             tuner = training and FineTuner(training, session, store, file)
             served = serving(application(session, "127.0.0.1", tuner), "127.0.0.1", 0)
             async with aclosing(tuner) if tuner else nullcontext(), served as address:

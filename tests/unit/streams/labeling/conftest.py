@@ -10,7 +10,7 @@ import pytest
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.streams.inspection.inspection import open_inspector_pool
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.streams.labeling.session import Session, Suggester
+from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import Outcome, open_store
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import PageLimits
@@ -53,6 +53,6 @@ def labeling(labels_path: Path, pool: PreparationPool) -> Label:
     @asynccontextmanager
     async def opened(pages: Sequence[Outcome]) -> AsyncIterator[Session]:
         with open_store(pages) as store, open_labels_file(labels_path) as file:
-            yield Session(store, file, pool, Suggester(RulesLabeler()))
+            yield Session(store, file, pool, RulesLabeler())
 
     return opened

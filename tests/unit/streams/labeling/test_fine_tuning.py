@@ -17,7 +17,7 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.labeling.fine_tuning import FineTuner, Training
 from dehusk.streams.labeling.labels_file import open_labels_file, read_labels_file
-from dehusk.streams.labeling.session import Session, Suggester
+from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import open_store
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import MIB
@@ -50,7 +50,7 @@ def tune(labels_path: Path, folder: Path, tmp_path: Path, pool: PreparationPool)
             python.write_text(f"#!/bin/sh\n{environment}\n")
             python.chmod(0o755)
         with open_store(PAGES) as store, open_labels_file(labels_path) as file:
-            session = Session(store, file, pool, Suggester(RulesLabeler()))
+            session = Session(store, file, pool, RulesLabeler())
             await session.save(0, [1, 0], "", replaces=False)
             await session.save(1, [1, None], "", replaces=False)
             training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", folder)

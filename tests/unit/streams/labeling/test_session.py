@@ -16,7 +16,14 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction, RawPage
 from dehusk.streams.labeling import session as module
 from dehusk.streams.labeling.labels_file import open_labels_file, read_labels_file
-from dehusk.streams.labeling.session import RefusedPageError, Session, StaleLabelsError, Suggester, centre
+from dehusk.streams.labeling.session import (
+    RefusedPageError,
+    Session,
+    StaleLabelsError,
+    centre,
+    initial_probabilities,
+    updated_probabilities,
+)
 from dehusk.streams.labeling.store import open_store
 
 PROSE = "The mill grinds slowly, but it grinds fine, day and night, in summer as in winter."
@@ -196,7 +203,7 @@ class Away:
 async def test_what_was_away_when_a_page_was_opened_is_asked_again(labels_path: Path, pool) -> None:
     labeler = Away()
     with open_store([PAGE]) as store, open_labels_file(labels_path) as file:
-        session = Session(store, file, pool, Suggester(labeler))
+        session = Session(store, file, pool, labeler)
         assert (await shown(session))["trouble"] == "Triton does not answer"
         labeler.is_away = False
         page = await shown(session)
@@ -259,34 +266,29 @@ def test_what_the_model_chooses_is_suggested_whatever_its_probability() -> None:
 
 
 async def test_a_labeler_suggests_before_anything_is_labeled() -> None:
-    suggester = Suggester(RulesLabeler())
-    initial = await suggester.initial(ENCODED)
+    initial = await initial_probabilities(RulesLabeler(), ENCODED)
     assert initial.shape == (len(ENCODED),)
-    nothing = await suggester.updated(ENCODED, initial, [None] * len(ENCODED))
+    nothing = await updated_probabilities(ENCODED, initial, [None] * len(ENCODED))
     assert nothing is initial
 
 
 async def test_a_label_spreads_to_blocks_that_are_alike() -> None:
-    suggester = Suggester(RulesLabeler())
-    initial = await suggester.initial(ENCODED)
+    initial = await initial_probabilities(RulesLabeler(), ENCODED)
     assert (initial[:8] < 0.5).all()
-    suggested = await suggester.updated(ENCODED, initial, [1, *[None] * (len(ENCODED) - 2), 0])
-    assert suggested is not None
+    suggested = await updated_probabilities(ENCODED, initial, [1, *[None] * (len(ENCODED) - 2), 0])
     assert (suggested[1:8] > initial[1:8]).all()
     assert (suggested[[0, 1, -1]] > 0.5).tolist() == [True, True, False]
 
 
 async def test_labels_spread_where_nothing_was_suggested() -> None:
-    suggested = await Suggester(RulesLabeler()).updated(ENCODED, None, [1, *[None] * (len(ENCODED) - 2), 0])
-    assert suggested is not None
+    suggested = await updated_probabilities(ENCODED, None, [1, *[None] * (len(ENCODED) - 2), 0])
     assert suggested[1] > 0.5 > suggested[-1]
 
 
 async def test_a_page_without_blocks_has_no_suggestions() -> None:
-    suggester, page = Suggester(RulesLabeler()), encode(segment(b""))
-    initial = await suggester.initial(page)
-    suggested = await suggester.updated(page, initial, [])
-    assert suggested is not None
+    page = encode(segment(b""))
+    initial = await initial_probabilities(RulesLabeler(), page)
+    suggested = await updated_probabilities(page, initial, [])
     assert len(suggested) == 0
 
 
@@ -298,4 +300,4 @@ async def test_a_labeler_that_says_nothing_that_fits_is_named() -> None:
         async def close(self) -> None: ...
 
     with pytest.raises(ExtractionError, match="rejected-by-model: NaN"):
-        await Suggester(Wrong()).initial(ENCODED)
+        await initial_probabilities(Wrong(), ENCODED)

@@ -13,7 +13,7 @@ from dehusk.streams.files.readers import read_pages
 from dehusk.streams.inspection.inspection import open_inspector_pool
 from dehusk.streams.labeling.fine_tuning import FineTuner, Training
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.streams.labeling.session import Session, Suggester
+from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import open_store
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
@@ -29,7 +29,7 @@ async def _tuned(crawl: Crawl, folder: Path) -> dict[str, object]:
     pages = read_pages([crawl.pages], PageLimits().max_bytes)
     async with open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool:
         with open_store(pages) as store, open_labels_file(crawl.labels) as file:
-            session = Session(store, file, pool, Suggester(RulesLabeler()))
+            session = Session(store, file, pool, RulesLabeler())
             async with aclosing(FineTuner(training, session, store, file)) as tuner:
                 tuner.start()
                 while tuner.overview["state"] == "running":  # noqa: ASYNC110 nobody sets an event
