@@ -112,7 +112,7 @@ async def open_rollout(
         control = ControlTopic(settings.kafka, topic)
         change = partial(change_state, control)
         webhook = Webhook(settings.webhook) if settings.webhook else None
-        told = partial(_tell, webhook, scope)
+        notify = partial(_notify, webhook, scope)
         steering = Steering(
             reader,
             plans,
@@ -121,14 +121,14 @@ async def open_rollout(
             worker=worker,
             observations=observations,
             metrics=metrics,
-            told=told,
+            notify=notify,
         )
         reader.changed.clear()
         await steering.adopt(reader.state)
         producer = await resources.enter_async_context(open_producer(settings.kafka))
         reporting = Reporting(producer, control, reader, steering)
         resources.push_async_callback(reporting.withdraw)
-        stepping = Stepping(reader, change, worker, told)
+        stepping = Stepping(reader, change, worker, notify)
         comparing = [each.run for each in observations.comparing.values()]
         loops = [steering.run, reporting.run, stepping.run, *comparing]
         if settings.labeler == "triton":
@@ -156,7 +156,7 @@ async def _unload(settings: WorkerSettings, gone: set[str], moved: Moved, guard:
         await unload(server, settings.triton.model, gone, moved, guard=guard)
 
 
-def _tell(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:
+def _notify(webhook: Webhook | None, scope: Scope, state: Rollout) -> None:
     """Tell the webhook of a state by which this worker has taken a version back, or paused steps."""
     if webhook is not None:
         webhook.send(changed(scope, state))

@@ -115,7 +115,7 @@ class StateReader:
 class Steering:
     """Steering of a worker by the current state, from which it takes unfit versions back.
 
-    `told` is called with each state by which this worker has taken one back.
+    `notify` is called with each state by which this worker has taken one back.
     """
 
     def __init__(
@@ -128,10 +128,10 @@ class Steering:
         worker: str,
         observations: Observations,
         metrics: Metrics,
-        told: Callable[[Rollout], None] = lambda _: None,
+        notify: Callable[[Rollout], None] = lambda _: None,
     ) -> None:
         self._reader = reader
-        self._told = told
+        self._notify = notify
         self._plans = plans
         self._open = open_version
         self._change = change
@@ -298,7 +298,7 @@ class Steering:
         else:
             self._metrics.rollbacks.labels(verdict.reason.value).inc()
             _log.warning("%s: %s", self._reader.scope, reason)
-            self._told(changed)
+            self._notify(changed)
 
 
 def _describe(plan: Plan) -> str:

@@ -24,8 +24,8 @@ class Stepping:
     """Taker of the steps that are due, or of the pause where one has waited for too long.
 
     The first worker by name takes them, and each other one a while later, if no step was taken. Where two
-    take one, the first one in the control topic counts. `told` is called with each state by which this worker
-    has paused the steps.
+    take one, the first one in the control topic counts. `notify` is called with each state by which this
+    worker has paused the steps.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class Stepping:
         reader: StateReader,
         change: Change,
         worker: str,
-        told: Callable[[Rollout], None] = lambda _: None,
+        notify: Callable[[Rollout], None],
     ) -> None:
         self._reader = reader
         self._change = change
         self._worker = worker
-        self._told = told
+        self._notify = notify
         self._due: tuple[int, float] = 0, 0.0
         """Revision whose next step is due, and since when, on the clock of the event loop."""
 
@@ -73,4 +73,4 @@ class Stepping:
         else:
             _log.info("%s: %s", self._reader.scope, changed.change.reason)
             if changed.steps and changed.steps.is_paused:
-                self._told(changed)
+                self._notify(changed)
