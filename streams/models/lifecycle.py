@@ -14,7 +14,7 @@ from dehusk.streams.models.model_config import WARMUP, as_override, check_config
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.onnx_header import signature_in
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import check_stored, serve
+from dehusk.streams.models.serving import check_stored, set_policy
 from dehusk.streams.models.store import (
     Guard,
     check_new,
@@ -254,10 +254,5 @@ async def _serve_others(removal: Removal, server: ModelServer | None, guard: Gua
     ready = await server.ready(removal.model) if server else by_policy
     kept = {*ready, *removal.needed} - {removal.version}
     left = [version for version in stored if version in kept]
-    if removal.version not in {*ready, *by_policy} or not left:
-        return
-    if server:
-        await serve(server, removal.repository, removal.model, left, guard=guard)
-    else:
-        directory = removal.directory.parent
-        write_config(directory, with_versions(read_text(directory / CONFIG_FILE), left), guard)
+    if removal.version in {*ready, *by_policy} and left:
+        await set_policy(server, removal.repository, removal.model, left, guard=guard)

@@ -11,8 +11,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.candidate import Candidate, find_candidate, read_text
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import check_stored, serve
-from dehusk.streams.models.store import Guard, unguarded, write_config
+from dehusk.streams.models.serving import check_stored
 
 Check = Callable[[Candidate], Awaitable[None]]
 """Check of a version on disk; raises a `FaultError` for one that is not to be served."""
@@ -92,20 +91,3 @@ async def _passes(repository: Path, model: str, version: str, check: Check, repa
         repair.taken_out[version] = str(fault)
         return False
     return True
-
-
-async def repair_policy(
-    repair: Repair, repository: Path, model: str, server: ModelServer | None, guard: Guard = unguarded
-) -> None:
-    """Have the policy of a model, and Triton if there is one, be as a repair says, if the guard lets it.
-
-    Raises:
-        ConfigurationError: Triton refuses, or the configuration cannot be written.
-        UnavailableError: Triton does not answer.
-    """
-    if server is not None:
-        await serve(server, repository, model, repair.kept, repair.trusted, guard=guard)
-        return
-    directory = repository / model
-    repaired = with_versions(read_text(directory / CONFIG_FILE), repair.kept, repair.trusted)
-    write_config(directory, repaired, guard)

@@ -69,6 +69,23 @@ async def serve(
         raise
 
 
+async def set_policy(
+    server: ModelServer | None,
+    repository: Path,
+    model: str,
+    wanted: Sequence[str],
+    trusted_one: str = "",
+    *,
+    guard: Guard = unguarded,
+) -> None:
+    """Have the policy name exactly these versions and Triton, if there is one, serve them as by `serve`."""
+    if server is not None:
+        await serve(server, repository, model, wanted, trusted_one, guard=guard)
+        return
+    directory = repository / model
+    write_config(directory, with_versions(read_text(directory / CONFIG_FILE), wanted, trusted_one), guard)
+
+
 async def reads(server: ModelServer, repository: Path) -> bool:
     """Return True if a Triton reads a repository: it lists a folder that is made there for a moment.
 

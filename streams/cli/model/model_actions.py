@@ -49,9 +49,9 @@ from dehusk.streams.models.overview import (
     stored_versions,
     was_removed,
 )
-from dehusk.streams.models.repair import Needs, Repair, plan_repair, repair_policy
+from dehusk.streams.models.repair import Needs, Repair, plan_repair
 from dehusk.streams.models.server import ModelServer, Statistics
-from dehusk.streams.models.serving import stale_versions
+from dehusk.streams.models.serving import set_policy, stale_versions
 from dehusk.streams.models.store import Guard, next_version, unguarded
 from dehusk.streams.models.verification import (
     Report,
@@ -362,7 +362,8 @@ async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
             again, _ = await _plan_repair(sources, scope, server)
             if (again.kept, again.trusted) != (planned.kept, planned.trusted):
                 raise ConflictError(f"what {scope.model} needs was changed meanwhile; try again")
-        await repair_policy(planned, sources.repository, scope.model, server, guard)
+        kept, trusted = planned.kept, planned.trusted
+        await set_policy(server, sources.repository, scope.model, kept, trusted, guard=guard)
     return planned
 
 

@@ -10,7 +10,8 @@ from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.candidate import Candidate
 from dehusk.streams.models.names import Fault, FaultError
-from dehusk.streams.models.repair import Needs, plan_repair, repair_policy
+from dehusk.streams.models.repair import Needs, plan_repair
+from dehusk.streams.models.serving import set_policy
 from tests.unit.streams.models import graphs
 
 BROKEN = {"3", "9"}
@@ -62,7 +63,7 @@ async def test_what_does_not_serve_or_is_not_needed_goes_out_of_the_policy(
     assert (repair.kept, repair.trusted) == (kept, trusted_after)
     assert {version: why[: len(taken_out[version])] for version, why in repair.taken_out.items()} == taken_out
     assert repair.is_needed == (([*named], trusted_one) != (kept, trusted_after))
-    await repair_policy(repair, repository, "model", None)
+    await set_policy(None, repository, "model", repair.kept, repair.trusted)
     assert (served(repository, "model"), trusted(repository, "model")) == (kept, trusted_after)
     assert not (await plan_repair(repository, "model", needs, None, check)).is_needed
 
