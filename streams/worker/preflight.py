@@ -148,8 +148,8 @@ def _check_dead_letters(dead_letters: Topic) -> None:
     policy = dead_letters.cleanup_policy or ""
     if "compact" in policy:
         raise ConfigurationError(
-            f"topic {dead_letters.name} has cleanup.policy {policy}, with which Kafka refuses dead letters of "
-            "messages without a key: set it to delete"
+            f"topic {dead_letters.name} has cleanup.policy {policy}, with which Kafka refuses dead letters "
+            "of messages without a key: set it to delete"
         )
     limit = dead_letters.max_message_bytes
     if limit is not None and limit < MAX_BARE_BYTES:
