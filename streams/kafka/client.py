@@ -88,11 +88,10 @@ async def describe_topics(
     """Describe those of the topics that exist; asking never creates a topic.
 
     Raises:
-        ConfigurationError: the user may not know of one, and so cannot do the operation, either.
+        ConfigurationError: the user may not do the operation on one.
     """
-    existing = await find_topics(settings, set(names).__contains__)
-    await check_rights(settings, [Right(operation, name) for name in names if name not in existing])
-    return existing
+    await check_rights(settings, [Right(operation, name) for name in names])
+    return await find_topics(settings, set(names).__contains__)
 
 
 async def describe_worker_topics(settings: KafkaSettings, topics: TopicSettings) -> WorkerTopics:
@@ -130,8 +129,8 @@ async def describe_topic(settings: KafkaSettings, name: str, operation: Operatio
     """Describe a topic that must exist.
 
     Raises:
-        ConfigurationError: it does not, or the user may not know of it, and so cannot do the operation,
-            either; the message has the command that creates it, or grants that.
+        ConfigurationError: it does not, or the user may not do the operation; the message has the command
+            that creates the topic, or grants that.
     """
     existing = await describe_topics(settings, [name], operation)
     (topic,) = require_inputs(settings, InputTopics((name,)), existing)

@@ -8,10 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from dehusk.schemas.documents import Origin, origin_of
-from dehusk.streams.kafka.client import Topic, describe_topics
+from dehusk.streams.kafka.client import Topic, check_rights, describe_topics
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.kafka.reader import read, record_time
-from dehusk.streams.kafka.rights import Operation
+from dehusk.streams.kafka.rights import Operation, Right
 from dehusk.streams.settings import Compression, KafkaSettings
 from dehusk.streams.topics.dead_letters import (
     DeadLetter,
@@ -171,6 +171,7 @@ async def replay_letters(
         async for _ in records():
             counts.replayed += 1
         return counts
+    await check_rights(kafka, [Right(operation, topic) for operation in (Operation.READ, Operation.WRITE)])
     async with aclosing(records()) as originals:
         async for sent in send(kafka, originals, compression):
             location = locations.popleft()
