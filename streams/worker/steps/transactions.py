@@ -134,7 +134,7 @@ class TransactionalDelivery:
             except (KafkaError, DehuskError) as error:
                 self.failure = self._translate(error, partition.topic)
                 if not attempt:
-                    _log.warning("the transaction of %s-%d is repeated: %r", *partition, error)
+                    _log.warning("the transaction of %s-%d is repeated: %s", *partition, self.failure)
                 await back_off(attempt)
                 attempt += 1
             else:
