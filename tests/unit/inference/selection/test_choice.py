@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.inference.selection.selection import (
+    MIN_PROBABILITY_OF_SYMBOLS,
     Bools,
     Content,
     choose,
@@ -46,9 +47,21 @@ def kept(page: EncodedPage, likely: list[float], of_comments: list[float], how: 
     comments = likely_comments(probabilities, np.array(of_comments, np.float32), page.words, page.alike)
     weights, threshold = weigh(probabilities * ~page.hidden, page.words, page.repeat, comments)
     content = comments if threshold is None else weights >= threshold
+    content = content | symbols_within(content, probabilities * ~page.hidden, page.words) & ~comments
     if how is Comments.INCLUDE:
         content = content | comments
     return content & ~page.hidden
+
+
+def symbols_within(content: Bools, probabilities: np.ndarray, words: np.ndarray) -> Bools:
+    """Return the blocks without words between two of content, or of such blocks between these."""
+    is_open = ~content & (words == 0)
+    found = np.zeros_like(content)
+    for number in np.flatnonzero(is_open & (probabilities >= MIN_PROBABILITY_OF_SYMBOLS)):
+        before = [content[each] for each in range(number) if not is_open[each]]
+        after = [content[each] for each in range(number, len(content)) if not is_open[each]]
+        found[number] = bool(before and after and before[-1] and after[0])
+    return found
 
 
 @given(BLOCKS, st.sampled_from(Comments))
