@@ -46,8 +46,8 @@ class Metadata:
 
     def __post_init__(self) -> None:
         """Set the days."""
-        object.__setattr__(self, "published_day", _day_of(self.published))
-        object.__setattr__(self, "modified_day", _day_of(self.modified))
+        object.__setattr__(self, "published_day", self.published and day_of(self.published))
+        object.__setattr__(self, "modified_day", self.modified and day_of(self.modified))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +58,6 @@ class PageMetadata(Metadata):
     """Headline as documents have it without statistics of their site."""
 
 
-def _day_of(when: date | datetime | None) -> date | None:
+def day_of(when: date | datetime) -> date:
+    """Return the day of a date or time, where its clock shows it."""
     return when.date() if isinstance(when, datetime) else when

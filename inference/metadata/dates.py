@@ -147,11 +147,6 @@ def _path_of(url: str) -> str:
     return url.partition("#")[0].partition("?")[0]
 
 
-def day_of(when: date | datetime) -> date:
-    """Return the day of a date or time, where its clock shows it."""
-    return when.date() if isinstance(when, datetime) else when
-
-
 def _seen(text: str) -> str:
     return text if text.isascii() else _UNSEEN.sub("", text)
 

@@ -6,13 +6,14 @@ from datetime import date, datetime
 
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.dated_blocks import Blocks, Hints, may_show_dates
-from dehusk.inference.metadata.dates import DayOrder, date_in_path, day_of, month_in_path, read_date
+from dehusk.inference.metadata.dates import DayOrder, date_in_path, month_in_path, read_date
 from dehusk.inference.metadata.headline import headline_block
 from dehusk.inference.metadata.json_ld import Item, is_of_type, values
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import agreed
 from dehusk.inference.metadata.visible_dates import Dates, find_dates
 from dehusk.inference.sites import host_of
+from dehusk.schemas.metadata import day_of
 
 _PUBLISHED_CLASS = re.compile(r"publish|entry-date|post-date|pubdate|date-created|posted")
 _MODIFIED_CLASS = re.compile(r"updated|modified|edited")

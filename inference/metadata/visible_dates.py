@@ -19,9 +19,10 @@ from dehusk.inference.metadata.dated_blocks import (
     dated_blocks,
     month_of,
 )
-from dehusk.inference.metadata.dates import DateMention, day_of
+from dehusk.inference.metadata.dates import DateMention
 from dehusk.inference.metadata.headline import is_heading
 from dehusk.inference.metadata.labels import DateLabel, label_in
+from dehusk.schemas.metadata import day_of
 
 _SOME_PROSE, _MUCH_PROSE = 400, 1_500
 """Characters of prose between the headline and a date."""

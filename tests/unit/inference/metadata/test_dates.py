@@ -9,10 +9,10 @@ from dehusk.inference.metadata.dates import (
     DayOrder,
     date_in_path,
     dates_in,
-    day_of,
     month_in_path,
     read_date,
 )
+from dehusk.schemas.metadata import day_of
 
 DAY = date(2024, 5, 1)
 
