@@ -36,13 +36,13 @@ from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.copies import content_keys
 from dehusk.streams.sites.redis_client import Call, RedisClient, Script, ServerUse, memory_advice
 from dehusk.streams.sites.tally import (
+    KEY_BITS,
     KEY_BYTES,
     Tally,
     name_hash,
     pack_structures,
     pack_texts,
-    page_key,
-    tally_to_pack,
+    tally,
     unpack_counts,
     without,
 )
@@ -95,7 +95,7 @@ class RedisSiteStatistics:
         """Count the pages that were not counted before, and return what is known without each, in order."""
         if not pages:
             return []
-        tallies = [tally_to_pack(page) for page in pages]
+        tallies = [tally(page, KEY_BITS) for page in pages]
         indices_by_site = _indices_by_site(pages)
         calls: list[Call] = [
             (
@@ -171,6 +171,6 @@ def _indices_by_site(pages: Sequence[SiteObservation]) -> dict[str, list[int]]:
 def _pack_arguments(pages: Iterable[tuple[SiteObservation, Tally]]) -> Iterator[bytes]:
     """Yield the script's arguments for pages and their tallies."""
     for page, own in pages:
-        yield page_key(page.page) + b"".join(content_keys(page, KEY_BYTES))
+        yield name_hash(page.page, KEY_BYTES) + b"".join(content_keys(page, KEY_BYTES))
         yield pack_texts(own)
         yield pack_structures(own)

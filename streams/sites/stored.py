@@ -34,7 +34,6 @@ _NO_ENTRIES = bytes(2 * _GROUPS)
 """Sizes of the groups of an empty field, two bytes each."""
 _STATE_BYTES = 24
 FORMAT = "dehusk-sites"
-VERSION = LAYOUT
 _FIELD = re.compile(rb"state|texts|structures|samples|name|pages(?:[0-9]|[1-5][0-9]|6[0-3])?")
 Fields = Mapping[bytes, bytes]
 """Hash of a site."""
@@ -200,7 +199,7 @@ class _Line(Struct):
 
 def write_header(key: SiteKey | None) -> bytes:
     """Return the first line of an export."""
-    return msgspec.json.encode(_Header(FORMAT, VERSION, key)) + b"\n"
+    return msgspec.json.encode(_Header(FORMAT, LAYOUT, key)) + b"\n"
 
 
 def read_header(line: bytes) -> SiteKey | None:
@@ -219,9 +218,9 @@ def read_header(line: bytes) -> SiteKey | None:
         raise ConfigurationError(
             "this is no export of sites: it does not begin as `dehusk sites export` does"
         )
-    if header.version != VERSION:
+    if header.version != LAYOUT:
         raise ConfigurationError(
-            f"this export of sites is of version {header.version}, and this dehusk reads version {VERSION}: "
+            f"this export of sites is of version {header.version}, and this dehusk reads version {LAYOUT}: "
             "import it with the dehusk that wrote it"
         )
     try:

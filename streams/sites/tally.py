@@ -18,7 +18,7 @@ Numbers = npt.NDArray[np.int64]
 LIKELIHOOD_UNIT = 1 << 16
 """Units of a sum of probabilities that make 1."""
 KEY_BYTES = 5
-_KEY_BITS = 37
+KEY_BITS = 37
 """Bits of packed keys of texts and structures: five of the group, 32 within it."""
 MAX_TEXTS = 5_000
 """Different texts of one page that are counted: those with the lowest keys, so that pages agree on them.
@@ -116,19 +116,9 @@ def name_hash(name: str, size: int) -> bytes:
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
-def page_key(name: str) -> bytes:
-    """Return the packed key of a page."""
-    return name_hash(name, KEY_BYTES)
-
-
 def text_key(fingerprint: int) -> bytes:
     """Return the packed key of a text."""
-    return _lowest_bytes(_highest_bits(np.array([fingerprint], np.uint64), _KEY_BITS), KEY_BYTES).tobytes()
-
-
-def tally_to_pack(page: SiteObservation) -> Tally:
-    """Return the tally of a page with keys that can be packed."""
-    return tally(page, _KEY_BITS)
+    return _lowest_bytes(_highest_bits(np.array([fingerprint], np.uint64), KEY_BITS), KEY_BYTES).tobytes()
 
 
 def pack_texts(page: Tally) -> bytes:
