@@ -12,12 +12,9 @@ from dehusk.many import Cleaning, Extractions
 from dehusk.options import Options
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
-from dehusk.streams.dataset.columns import record_batch, row_schema
+from dehusk.streams.dataset.columns import BATCH_ROWS, record_batch, row_schema
 from dehusk.streams.dataset.parts import Row
 from dehusk.streams.sites.aggregated import AggregatedStatistics
-
-_BATCH_ROWS = 32
-"""Rows that become columns together, which take less memory than rows."""
 
 
 def clean(
@@ -115,7 +112,7 @@ def _clean(
     pages: Iterator[dict[str, Any]], cleaning: Cleaning, store: AggregatedStatistics | None
 ) -> Iterator[pa.RecordBatch]:
     results = (_row(page, result) for page, result in Extractions(pages, cleaning, store=store))
-    while rows := list(islice(results, _BATCH_ROWS)):
+    while rows := list(islice(results, BATCH_ROWS)):
         yield record_batch(rows, row_schema())
 
 

@@ -19,6 +19,8 @@ import pyarrow as pa
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.streams.dataset.parts import Columns, Row
 
+BATCH_ROWS = 32
+"""Rows that become columns together, which take less memory than rows."""
 _PLAIN = {
     str: pa.string(),
     int: pa.int64(),

@@ -7,14 +7,12 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dehusk.streams.dataset.columns import record_batch, row_schema
+from dehusk.streams.dataset.columns import BATCH_ROWS, record_batch, row_schema
 from dehusk.streams.dataset.parts import SUFFIXES, Columns, FileFormat, Row
 from dehusk.streams.settings import MIB
 
 GROUP_BYTES = 64 * MIB
 """Bytes of a row group before it is compressed."""
-_BATCH_ROWS = 32
-"""Rows that become columns together, which take less memory than rows."""
 _BATCH_BYTES = 16 * MIB
 """Bytes of pages, as crawled, whose rows do so, however few they are."""
 _NOTE = b"dehusk"
@@ -37,7 +35,7 @@ class ParquetPart:
         """Add a row; write the row group once it is large."""
         self._rows.append(row)
         self._raw_bytes += row.document.raw_length if row.document else 0
-        if len(self._rows) == _BATCH_ROWS or self._raw_bytes >= _BATCH_BYTES:
+        if len(self._rows) == BATCH_ROWS or self._raw_bytes >= _BATCH_BYTES:
             self._make_columns()
             if self._bytes >= self._group_bytes:
                 self._write_group()
