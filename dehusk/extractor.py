@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Unpack
@@ -122,8 +122,8 @@ class Extractor:
         )
         self._encodings = encodings_read(self.labeler)
 
-    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
-        return _opened, (self._arguments,)
+    def __reduce__(self) -> tuple[Callable[[], "Extractor"], tuple[()]]:
+        return partial(Extractor, **self._arguments), ()
 
     def extract(
         self, html: Html, url: str | None = None, *, content_type: str = "text/html"
@@ -205,10 +205,6 @@ def metadata(
     found = segmented.metadata or Metadata()
     declared = {each.name: getattr(found, each.name) for each in fields(found) if each.init}
     return PageMetadata(**declared, headline=find_headline(segmented, page.url))
-
-
-def _opened(options: dict[str, Any]) -> Extractor:
-    return Extractor(**options)
 
 
 def _kept(options: Options) -> Extractor:
