@@ -11,9 +11,9 @@ from itertools import islice
 from typing import BinaryIO
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.page_labels import html_hash
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.offline.run import is_page
 from dehusk.streams.sources.page import Outcome
 
 _START, _END = b"<title", b"</title"
@@ -108,17 +108,12 @@ def open_store(outcomes: Iterable[Outcome], limit: int | None = None) -> Iterato
     Raises:
         ConfigurationError: there is no page.
     """
-    listed = (outcome for outcome in outcomes if not _never_was_a_page(outcome))
     with open_empty_store() as store:
-        for outcome in islice(listed, limit):
+        for outcome in islice(filter(is_page, outcomes), limit):
             store.add(outcome)
         if not store.entries:
             raise ConfigurationError("there are no pages to label")
         yield store
-
-
-def _never_was_a_page(outcome: Outcome) -> bool:
-    return isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE
 
 
 def _stored(page: RawPage, name: str, html: BinaryIO) -> Entry:
