@@ -9,12 +9,6 @@ from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import PreparedPage, RawPage
-from dehusk.training.pages.extractors import resiliparse_text, trafilatura_text
-
-Extractor = Callable[[bytes], str]
-
-with_resiliparse: Extractor = resiliparse_text
-with_trafilatura: Extractor = trafilatura_text
 
 
 def cleaner(model: str) -> Callable[[RawPage, DocumentOptions], CleanedDocument | None]:

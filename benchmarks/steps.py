@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.extractors import with_dehusk, with_resiliparse, with_trafilatura
+from benchmarks.extractors import with_dehusk
 from benchmarks.pages import Page
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.preparing import prepare
@@ -14,6 +14,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.html import Html
+from dehusk.training.pages.extractors import resiliparse_text, trafilatura_text
 
 _SLOW_EVERY = 10
 """Trafilatura is measured on every tenth of the pages."""
@@ -58,8 +59,8 @@ def _steps(model: str) -> tuple[Step, ...]:
             "all before the model, with metadata", lambda page: prepare(RawPage(page.url, decode(page.html)))
         ),
         Step(f"all, with {model} (onnx)", lambda page: clean(page.html, page.url)),
-        Step(RESILIPARSE, lambda page: with_resiliparse(page.html)),
-        Step(TRAFILATURA, lambda page: with_trafilatura(page.html), _SLOW_EVERY),
+        Step(RESILIPARSE, lambda page: resiliparse_text(page.html)),
+        Step(TRAFILATURA, lambda page: trafilatura_text(page.html), _SLOW_EVERY),
     )
 
 
