@@ -80,14 +80,13 @@ BY_WORDS = Similarity(mean_vectors_of, graph_by_words)
 def spread(
     page: EncodedPage,
     labels: npt.NDArray[np.int8],
-    prior: npt.NDArray[np.float32] | float = UNDECIDED,
     similarity: Similarity = BY_FEATURES,
 ) -> npt.NDArray[np.float32]:
     """Return the probability that each of the T blocks is content, shape [T]; for a labeled one, its label.
 
     `labels`, shape [T], has 1 for content, 0 for boilerplate and -1 for unknown. The farther a block is from
-    all labels, the nearer it is to its prior, shape [T] or one for all: a label says little of what is not
-    alike. A page of more than 2,048 blocks is taken in windows; one without labels is answered by the prior.
+    all labels, the nearer it is to `UNDECIDED`: a label says little of what is not alike. A page of more than
+    2,048 blocks is taken in windows; one without labels is undecided.
 
     Raises:
         ConfigurationError: blocks are compared by features, and only texts and paths of the page are known.
@@ -95,15 +94,13 @@ def spread(
     """
     _check(page, labels)
     vectors = similarity.vectors(page)
-    of_blocks = np.broadcast_to(np.asarray(prior, np.float64), (len(page),))
-    answer = np.empty(len(page), np.float32)
+    answer = np.full(len(page), UNDECIDED, np.float32)
     for first in range(0, len(page), WINDOW_BLOCKS):
         window = slice(first, first + WINDOW_BLOCKS)
         known = labels[window]
-        answer[window] = of_blocks[window]
         if (known >= 0).any():
-            field = Field(similarity.graph(vectors[window]), known, of_blocks[window], PRIOR_WEIGHT)
-            answer[window] = solve(field)
+            prior = np.full(len(known), UNDECIDED)
+            answer[window] = solve(Field(similarity.graph(vectors[window]), known, prior, PRIOR_WEIGHT))
     return answer
 
 

@@ -45,13 +45,6 @@ def test_without_labels_nothing_is_decided() -> None:
     assert spread(PAGE, labels(PAGE)).tolist() == [UNDECIDED] * len(PAGE)
 
 
-def test_labels_correct_what_was_thought_before() -> None:
-    thought = np.full(len(PAGE), 0.6, np.float32)
-    spread_out = spread(PAGE, labels(PAGE, block_1=0), thought)
-    assert (spread_out[:LINKS] < 0.5).all()
-    assert spread_out[-1] > 0.5
-
-
 def test_a_window_without_labels_is_undecided() -> None:
     long = encode(segment(f"<ul>{LINK * 2053}</ul>".encode()))
     spread_out = spread(long, labels(long, block_2052=0))
