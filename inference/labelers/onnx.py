@@ -40,11 +40,9 @@ class OnnxLabeler:
         ConfigurationError: the repository holds no such model, or its tensors are not the ones encoded.
     """
 
-    def __init__(
-        self, model: str, version: str = "", repository: Path = DEFAULT_REPOSITORY, threads: int = 1
-    ) -> None:
+    def __init__(self, model: str, version: str = "", repository: Path = DEFAULT_REPOSITORY) -> None:
         self._model, file = find_model(repository, model, version)
-        self._session = open_session(file, threads)
+        self._session = open_session(file)
         self._signature = _signature(self._session, file)
         self._thread = _new_thread()
 
@@ -151,14 +149,14 @@ def run(
     return [list(of_window) for of_window in zip(*split, strict=True)]
 
 
-def open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
-    """Load a model file.
+def open_session(file: Path) -> onnxruntime.InferenceSession:
+    """Load a model file, which runs in one thread.
 
     Raises:
         ConfigurationError: ONNX Runtime cannot load it.
     """
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.log_severity_level = _ERRORS_ONLY
     try:
         return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])

@@ -197,7 +197,7 @@ def _serve(connection: Connection, file: Path, signature: Signature) -> None:
         while True:
             batch = connection.recv()
             try:
-                session = session or open_session(file, threads=1)
+                session = session or open_session(file)
                 connection.send(run(session, signature, batch) if batch else [])
             except DehuskError as error:
                 connection.send(FaultError(Fault.NOT_LOADED, str(error)))

@@ -139,7 +139,7 @@ async def test_a_page_that_onnx_runtime_does_not_take_is_no_bug(labeler):
         await labeler.label([wrong])
 
 
-def test_the_number_of_threads_is_the_callers(monkeypatch):
+def test_a_model_runs_in_one_thread(monkeypatch):
     seen = []
     session = onnxruntime.InferenceSession
     monkeypatch.setattr(
@@ -147,8 +147,8 @@ def test_the_number_of_threads_is_the_callers(monkeypatch):
         "InferenceSession",
         lambda file, options, providers: seen.append(options) or session(file, options, providers=providers),
     )
-    OnnxLabeler("boilernet", threads=2)
-    assert seen[0].intra_op_num_threads == 2
+    OnnxLabeler("boilernet")
+    assert seen[0].intra_op_num_threads == 1
 
 
 async def test_a_page_is_labeled_in_the_calling_thread_as_it_is_beside_it(labeler):
