@@ -1,1 +1,1 @@
-"""The labelling tool: pages whose blocks a person labels, in a browser, and the file of their labels."""
+"""The labeling tool: pages whose blocks a person labels, in a browser, and the file of their labels."""
