@@ -2,7 +2,11 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
+
+from dehusk.schemas.outcomes import Broken, Skipped
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +74,10 @@ class InputPosition:
         if self._raw is not None:
             with suppress(OSError):
                 self.bytes = self._before + self._raw.tell()
+
+
+def located(outcome: _Item, location: str) -> _Item:
+    """Add its location to the detail of what is no page, or broken."""
+    if not isinstance(outcome, Skipped | Broken):
+        return outcome
+    return replace(outcome, detail=f"{location}: {outcome.detail}")

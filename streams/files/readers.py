@@ -38,7 +38,7 @@ from dehusk.streams.files.page_lines import (
     read_page_row,
 )
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
-from dehusk.streams.files.position import BEGINNING, InputPosition, Place
+from dehusk.streams.files.position import BEGINNING, InputPosition, Place, located
 from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import DAMAGE
@@ -170,21 +170,21 @@ class _LineReader(Generic[Item]):
 
     def read_lines(self, stream: BinaryIO, name: str, first: bytes = b"") -> Iterator[Item | Broken]:
         """Yield the results of the lines of a stream, of which the first may have been read."""
-        located = is_plain(stream)
+        has_spans = is_plain(stream)
         if not first and peek(stream).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            stream, located = io.BufferedReader(InUtf8(stream)), False
+            stream, has_spans = io.BufferedReader(InUtf8(stream)), False
         begin = end = 0
         rest = iter(partial(stream.readline, self._max_line + 1), b"")
         for number, line in enumerate(chain([first] if first else [], rest), start=1):
             location = f"line {number} of {name}"
             is_long = len(line) > self._max_line
             begin, end = end, end + len(line) + (_skip_line(stream, line) if is_long else 0)
-            self._position.span = (begin, end - begin) if located else None
+            self._position.span = (begin, end - begin) if has_spans else None
             if is_long:
                 detail = f"{location} has more than {self._max_line:,} bytes, as no page of --max-page-mib"
                 yield Broken(BrokenReason.PAGE_TOO_LARGE, detail)
             elif not line.isspace():
-                yield _located(self._read_line(line, self._max_bytes), location)
+                yield located(self._read_line(line, self._max_bytes), location)
 
 
 class _PageReader(_LineReader[Outcome]):
@@ -263,15 +263,20 @@ class _PageReader(_LineReader[Outcome]):
     def _read_stream(self, stream: BinaryIO, name: str, url: str) -> Iterator[Outcome]:
         kind = Path(_COMPRESSED.sub("", name.lower().removesuffix(".open"))).suffix
         if kind in ARCHIVES or peek(stream).startswith(_ARCHIVE_BEGINS):
-            yield from (_located(outcome, name) for outcome in self._read_archive(stream, kind))
+            yield from (located(outcome, name) for outcome in self._read_archive(stream, kind))
             return
         if kind == ".parquet" or peek(stream).startswith(_PARQUET):
-            yield from (_located(outcome, name) for outcome in self._read_parquet(stream, name))
+            yield from (located(outcome, name) for outcome in self._read_parquet(stream, name))
             return
         first = self._first_line(stream)
         if is_page_list(first):
             yield Skipped(SkipReason.NOT_A_PAGE, f"{name}: the list of pages of a WACZ")
-        elif kind in LINES or self._is_page_line(first) or begins_index(first):
+        elif (
+            kind in LINES
+            or len(first) > self._max_line  # no HTML begins so
+            or is_page_line(first, self._fields)
+            or begins_index(first)
+        ):
             yield from self._read_any_lines(stream, name, first)
         elif not url:
             detail = f"{name} is HTML, and its place in a store no URL of a page: give --base-url"
@@ -345,12 +350,6 @@ class _PageReader(_LineReader[Outcome]):
         else:
             yield Broken(BrokenReason.MALFORMED_MESSAGE, "a WACZ that is compressed once more: unpack it")
 
-    def _is_page_line(self, line: bytes) -> bool:
-        """Return True if a line is an object with a page, or too long to tell: no HTML begins so."""
-        if len(line) > self._max_line:
-            return True
-        return is_page_line(line, self._fields)
-
     def _read_html(self, stream: BinaryIO, name: str, url: str, first: bytes = b"") -> Outcome:
         """Read the page in a stream, of which the first line may have been read."""
         body = first + _read(stream, self._max_bytes + 1 - len(first))
@@ -360,7 +359,8 @@ class _PageReader(_LineReader[Outcome]):
             media_type = None  # the end of a URL's path, as in `Node.js`
         outcome = html_page(Answer(url, body, media_type), "html", self._max_bytes)
         if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
-            return replace(outcome, detail=f"{_size(stream)}{describe_excess(self._max_bytes)}")
+            size = f"{_size_of(stream):,} bytes, " if is_plain(stream) else ""
+            return replace(outcome, detail=f"{size}{describe_excess(self._max_bytes)}")
         if isinstance(outcome, Skipped) and body.startswith(_ZIP):
             return replace(outcome, detail=f"{outcome.detail}; if it is a WACZ, give it a name with {WACZ}")
         if isinstance(outcome, Skipped) and media_type == _JSON:
@@ -385,11 +385,6 @@ def _is_output(file: Path) -> bool:
         return False
 
 
-def _size(stream: BinaryIO) -> str:
-    """Return the beginning of a sentence about a file's size; empty if it is compressed."""
-    return f"{_size_of(stream):,} bytes, " if is_plain(stream) else ""
-
-
 def _size_of(stream: BinaryIO) -> int:
     """Return the bytes of a file, which is read on where it was."""
     position = stream.tell()
@@ -405,10 +400,3 @@ def _skip_line(stream: BinaryIO, line: bytes) -> int:
         line = stream.readline(64 * KIB)
         count += len(line)
     return count
-
-
-def _located(outcome: Item, location: str) -> Item:
-    """Add its location to the detail of what is no page, or broken."""
-    if not isinstance(outcome, Skipped | Broken):
-        return outcome
-    return replace(outcome, detail=f"{location}: {outcome.detail}")

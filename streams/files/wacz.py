@@ -9,11 +9,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import BinaryIO, cast
 
 from dehusk.schemas.outcomes import BrokenReason, Damaged
-from dehusk.schemas.pages import RawPage
+from dehusk.streams.files.position import located
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import GZIP
 from dehusk.streams.sources.page import Outcome
@@ -85,10 +84,7 @@ def _is_archive(name: str) -> bool:
 def _read_archive(package: zipfile.ZipFile, entry: zipfile.ZipInfo, max_bytes: int) -> Iterator[Outcome]:
     try:
         for outcome in read_warc(_open_archive(package, entry), max_bytes):
-            if isinstance(outcome, RawPage):
-                yield outcome
-            else:
-                yield replace(outcome, detail=f"{entry.filename}: {outcome.detail}")
+            yield located(outcome, entry.filename)
     except _DAMAGE as damage:
         detail = f"{entry.filename} cannot be read to its end: {damage}"
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, detail)
