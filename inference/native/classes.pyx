@@ -5,6 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
 from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.ascii cimport is_digit, is_letter, is_upper
 from dehusk.inference.native.lexbor cimport Attribute, Element, String
 from dehusk.inference.native.markup cimport ITEMPROP, ITEMTYPE, ROLE, name_of, same, tag_name
 from dehusk.inference.native.tokens cimport crc32
@@ -81,8 +82,8 @@ cdef int _add_parts(String value, size_t longest, uint32_t *tokens, int found) n
     longest = min(longest, value.length)
     while position < longest and found < ELEMENT_TOKENS:
         length = 0
-        while position < longest and _is_letter(value.data[position]):
-            if length and _is_upper(value.data[position]) and not _is_upper(value.data[position - 1]):
+        while position < longest and is_letter(value.data[position]):
+            if length and is_upper(value.data[position]) and not is_upper(value.data[position - 1]):
                 break
             part[length] = value.data[position] | 0x20
             length += 1
@@ -105,27 +106,15 @@ cdef uint32_t _class_hash(String name, String classes) noexcept:
     cdef size_t position = 0, start
     while position < classes.length:
         start = position
-        while position < classes.length and not _is_digit(classes.data[position]):
+        while position < classes.length and not is_digit(classes.data[position]):
             position += 1
         class_hash = crc32(class_hash, classes.data + start, position - start)
         if position < classes.length:
             class_hash = crc32(class_hash, b"0", 1)
-        while position < classes.length and _is_digit(classes.data[position]):
+        while position < classes.length and is_digit(classes.data[position]):
             position += 1
     return class_hash
 
 
 cdef inline uint32_t _token(uint32_t kind, String name) noexcept:
     return crc32(kind, name.data, name.length)
-
-
-cdef inline bint _is_upper(unsigned char letter) noexcept nogil:
-    return c"A" <= letter <= c"Z"
-
-
-cdef inline bint _is_letter(unsigned char letter) noexcept nogil:
-    return c"a" <= (letter | 0x20) <= c"z"
-
-
-cdef inline bint _is_digit(unsigned char letter) noexcept nogil:
-    return c"0" <= letter <= c"9"

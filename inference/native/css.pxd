@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memset
 
+from dehusk.inference.native.ascii cimport hexadecimal, is_digit, is_letter, lower
 from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.lexbor cimport String
 
@@ -235,7 +236,7 @@ cdef inline void _read_word(Reader *reader) noexcept nogil:
 
 cdef inline void _add(Reader *reader, unsigned char letter) noexcept nogil:
     if reader.letters < MAX_WORD:
-        reader.word[reader.letters] = letter | 0x20 if c"A" <= letter <= c"Z" else letter
+        reader.word[reader.letters] = lower(letter)
     reader.letters += 1
 
 
@@ -243,8 +244,8 @@ cdef inline unsigned char _escaped(Reader *reader) noexcept nogil:
     """Read the escape after a backslash; return the character that it stands for, NOT_ASCII for any other."""
     cdef uint32_t character = 0
     cdef int digits = 0
-    while digits < MAX_ESCAPE and reader.position < reader.length and _digit(reader.data[reader.position]) >= 0:
-        character = 16 * character + _digit(reader.data[reader.position])
+    while digits < MAX_ESCAPE and reader.position < reader.length and hexadecimal(reader.data[reader.position]) >= 0:
+        character = 16 * character + hexadecimal(reader.data[reader.position])
         reader.position += 1
         digits += 1
     if digits:
@@ -258,14 +259,6 @@ cdef inline unsigned char _escaped(Reader *reader) noexcept nogil:
     return character if 0 < character < NOT_ASCII else NOT_ASCII
 
 
-cdef inline int _digit(unsigned char letter) noexcept nogil:
-    """Return the value of a hexadecimal digit, or -1."""
-    if c"0" <= letter <= c"9":
-        return letter - c"0"
-    letter |= 0x20
-    return letter - c"a" + 10 if c"a" <= letter <= c"f" else -1
-
-
 cdef inline bint _is_escape(Reader *reader, size_t position) noexcept nogil:
     """Return True if a backslash stands at a position, and no line break after it."""
     if reader.data[position] != c"\\":
@@ -274,10 +267,7 @@ cdef inline bint _is_escape(Reader *reader, size_t position) noexcept nogil:
 
 
 cdef inline bint _is_of_word(unsigned char letter) noexcept nogil:
-    return (
-        c"a" <= letter | 0x20 <= c"z" or c"0" <= letter <= c"9" or letter == c"-" or letter == c"_"
-        or letter >= NOT_ASCII
-    )
+    return is_letter(letter) or is_digit(letter) or letter == c"-" or letter == c"_" or letter >= NOT_ASCII
 
 
 cdef inline bint _is_line_break(unsigned char letter) noexcept nogil:

@@ -5,6 +5,8 @@ import re
 
 from libc.string cimport memchr
 
+from dehusk.inference.native.ascii cimport is_letter, is_space, lower
+
 from dehusk.inference.elements import VOID
 
 MAX_DEPTH = 512
@@ -358,7 +360,7 @@ cdef bint _is_font_of_html(const unsigned char *text, Token *token) except -1:
 
 cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:
     """Return True for the first letters of _FOREIGN, _RAW, _FORMATTING and frameset, and of few other names."""
-    cdef unsigned char first = _lower(name[0]), second = _lower(name[1])
+    cdef unsigned char first = lower(name[0]), second = lower(name[1])
     if second == c"r":
         return first == c"f"
     return first in b"bceifmnstux" and second in b"acefimotv >/\t\n\f\r"
@@ -373,11 +375,11 @@ cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *
             return False
         position = found - text
         token.start, token.name, token.name_end = position, 0, 0
-        if _is_letter(text[position + 1]):
+        if is_letter(text[position + 1]):
             token.is_end = False
             _read_tag(text, size, position + 1, token)
             return True
-        if text[position + 1] == c"/" and position + 2 < size and _is_letter(text[position + 2]):
+        if text[position + 1] == c"/" and position + 2 < size and is_letter(text[position + 2]):
             token.is_end = True
             _read_tag(text, size, position + 2, token)
             return True
@@ -417,7 +419,7 @@ cdef inline bint _is_self_closed(const unsigned char *text, Token *token) noexce
 
 cdef size_t _begin_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
     """Return where the next attribute begins, or the tag ends."""
-    while position < size and (_is_space(text[position]) or text[position] == c"/"):
+    while position < size and (is_space(text[position]) or text[position] == c"/"):
         position += 1
     return position
 
@@ -439,7 +441,7 @@ cdef size_t _end_of_attribute(const unsigned char *text, size_t size, size_t pos
     position = _skip_space(text, size, end + 1)
     if position < size and (text[position] == c'"' or text[position] == c"'"):
         return min(_find(text, size, position + 1, text[position]) + 1, size)
-    while position < size and not _is_space(text[position]) and text[position] != c">":
+    while position < size and not is_space(text[position]) and text[position] != c">":
         position += 1
     return position
 
@@ -473,7 +475,7 @@ cdef size_t _end_of_raw_text(
             return size
         if text[position + 1] == c"/":
             letter = 0
-            while tag[letter] and position + 2 + letter < size and _lower(text[position + 2 + letter]) == tag[letter]:
+            while tag[letter] and position + 2 + letter < size and lower(text[position + 2 + letter]) == tag[letter]:
                 letter += 1
             if not tag[letter] and position + 2 + letter < size and _ends_name(text[position + 2 + letter]):
                 return position
@@ -489,22 +491,10 @@ cdef size_t _find(const unsigned char *text, size_t size, size_t position, unsig
 
 
 cdef size_t _skip_space(const unsigned char *text, size_t size, size_t position) noexcept:
-    while position < size and _is_space(text[position]):
+    while position < size and is_space(text[position]):
         position += 1
     return position
 
 
-cdef inline bint _is_letter(unsigned char byte) noexcept nogil:
-    return c"a" <= _lower(byte) <= c"z"
-
-
-cdef inline unsigned char _lower(unsigned char byte) noexcept nogil:
-    return byte | 0x20 if c"A" <= byte <= c"Z" else byte
-
-
-cdef inline bint _is_space(unsigned char byte) noexcept nogil:
-    return byte <= c" " and (byte == c" " or c"\t" <= byte <= c"\r")
-
-
 cdef inline bint _ends_name(unsigned char byte) noexcept nogil:
-    return byte <= c">" and (byte == c"/" or byte == c">" or _is_space(byte))
+    return byte <= c">" and (byte == c"/" or byte == c">" or is_space(byte))

@@ -5,6 +5,7 @@ from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 
 from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.ascii cimport is_space, lower
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
 from dehusk.inference.native.styles cimport (
     ARRANGING_BOX, BLOCK_BOX, BOX, COLUMN_BOX, CONTENT_VISIBILITY, DISPLAY, FLOAT, HIDING, LINE_BOX, MATH_BOX, NO_BOX,
@@ -351,24 +352,12 @@ cdef bint _starts(String value, size_t position, bytes wanted) noexcept:
     if value.length - position < length:
         return False
     for letter in range(length):
-        if _lower(value.data[position + letter]) != letters[letter]:
+        if lower(value.data[position + letter]) != letters[letter]:
             return False
     return True
 
 
 cdef size_t _skip_space(String value, size_t position) noexcept:
-    while position < value.length and _is_space(value.data[position]):
+    while position < value.length and is_space(value.data[position]):
         position += 1
     return position
-
-
-cdef inline unsigned char _lower(unsigned char letter) noexcept nogil:
-    return letter | 0x20 if _is_upper(letter) else letter
-
-
-cdef inline bint _is_upper(unsigned char letter) noexcept nogil:
-    return c"A" <= letter <= c"Z"
-
-
-cdef inline bint _is_space(unsigned char letter) noexcept nogil:
-    return letter == c" " or c"\t" <= letter <= c"\r"

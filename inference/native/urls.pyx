@@ -7,12 +7,9 @@ They are for features of links, not for requests: schemes but http and https, po
 from libc.stdint cimport uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from dehusk.inference.native.ascii cimport hexadecimal, lower
 from dehusk.inference.native.buffer cimport Buffer, more
 from dehusk.inference.native.mixing cimport fnv
-
-cdef enum:
-    NO_DIGIT = 16
-
 
 cdef int read_url(Buffer *into, const unsigned char *address, size_t size, Url *base, Url *url) except -1:
     """Read an address, relative to another one."""
@@ -99,7 +96,7 @@ cdef void _write_host(Buffer *into, const unsigned char *authority, size_t size)
     if size - first > 4 and memcmp(authority + first, b"www.", 4) == 0:
         first += 4
     for position in range(first, size):
-        into.data[into.used] = _lower(authority[position])
+        into.data[into.used] = lower(authority[position])
         into.used += 1
     while into.used > start and into.data[into.used - 1] == c".":
         into.used -= 1
@@ -113,11 +110,11 @@ cdef void _write_name(Buffer *into, const unsigned char *name, size_t size) noex
     while position < size:
         byte = name[position]
         if byte == c"%" and position + 2 < size:
-            high, low = _digit(name[position + 1]), _digit(name[position + 2])
-            if high != NO_DIGIT and low != NO_DIGIT and (high << 4 | low) != c"/":
+            high, low = hexadecimal(name[position + 1]), hexadecimal(name[position + 2])
+            if high >= 0 and low >= 0 and (high << 4 | low) != c"/":
                 byte = high << 4 | low
                 position += 2
-        into.data[into.used] = c" " if byte == c"_" else _lower(byte)
+        into.data[into.used] = c" " if byte == c"_" else lower(byte)
         into.used += 1
         position += 1
 
@@ -140,7 +137,7 @@ cdef size_t _scheme_of(const unsigned char *address, size_t size) noexcept nogil
     cdef size_t position
     cdef unsigned char byte
     for position in range(size):
-        byte = _lower(address[position])
+        byte = lower(address[position])
         if byte == c":":
             return position + 1 if position else 0
         if not c"a" <= byte <= c"z" and (
@@ -156,7 +153,7 @@ cdef bint _is_web(const unsigned char *scheme, size_t size) noexcept nogil:
     if size != 5 and size != 6:
         return False
     for position in range(size - 1):
-        if _lower(scheme[position]) != wanted[position]:
+        if lower(scheme[position]) != wanted[position]:
             return False
     return True
 
@@ -171,18 +168,6 @@ cdef inline size_t _before(const unsigned char *data, size_t size, char wanted) 
     """Return the number of bytes before a character, or of all."""
     cdef const unsigned char *found = <const unsigned char *> memchr(data, wanted, size) if size else NULL
     return found - data if found != NULL else size
-
-
-cdef inline unsigned char _lower(unsigned char byte) noexcept nogil:
-    return byte + 32 if c"A" <= byte <= c"Z" else byte
-
-
-cdef inline int _digit(unsigned char byte) noexcept nogil:
-    """Return the value of a hexadecimal digit, or NO_DIGIT."""
-    if c"0" <= byte <= c"9":
-        return byte - c"0"
-    byte = _lower(byte)
-    return byte - c"a" + 10 if c"a" <= byte <= c"f" else NO_DIGIT
 
 
 cdef uint64_t hash_of(const char *data, size_t size, uint64_t state) noexcept nogil:
