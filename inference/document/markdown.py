@@ -5,6 +5,7 @@ PHP Markdown Extra has them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from dehusk.inference.document.blocks import (
     Block,
@@ -125,17 +126,12 @@ def _with_end_escaped(heading: str) -> str:
     return text + (len(heading) - len(text)) * "\\#"
 
 
-def _is_list(block: Block) -> bool:
+def _is_list(block: Block | None) -> TypeGuard[Group]:
     return isinstance(block, Group) and block.kind in (Container.LIST, Container.NUMBERED_LIST)
 
 
 def _are_lists_of_one_kind(first: Block | None, second: Block) -> bool:
-    return (
-        isinstance(first, Group)
-        and isinstance(second, Group)
-        and _is_list(first)
-        and first.kind == second.kind
-    )
+    return _is_list(first) and isinstance(second, Group) and first.kind == second.kind
 
 
 def _group(group: Group, depth: int, *, is_other: bool) -> list[str]:
@@ -227,7 +223,7 @@ def _is_tight(item: Group) -> bool:
 
 
 def _follows_text(block: Block) -> bool:
-    if not isinstance(block, Group) or not _is_list(block) or not block.children:
+    if not _is_list(block) or not block.children:
         return False
     first = block.children[0]
     return block.kind == Container.LIST or (isinstance(first, Group) and first.number == 1)
