@@ -15,7 +15,7 @@ from benchmarks.versions import write_repository
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
 
-FULL = Size(swaps=10, rate=40, steady_seconds=15, pause_seconds=1, blocks=12, at_once=3, seed=1)
+FULL = Size(swaps=10, rate=40, steady_seconds=15, pause_seconds=1, blocks=12, at_once=3)
 _BEFORE_MS = 1000
 """Pages that were produced so long before a step began may be in work when it does."""
 

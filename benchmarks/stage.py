@@ -41,7 +41,6 @@ class Size:
     """Blocks of content in a page."""
     at_once: int
     """Number of pairs of commands that come at once."""
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,6 @@ class Step:
     """Version that is to serve at the end."""
     began: int = 0
     ended: int = 0
-    commands: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -112,7 +110,7 @@ class Stage:
         name = self.topics.group
         self.control = f"{name}-control"
         self.triton, self.repository, self.addresses, self.size = triton, repository, addresses, size
-        self.random = Random(size.seed)
+        self.random = Random(1)
         self.workers = [
             Service(
                 _Worker(addresses, self.topics, "triton", port, name=f"{name}-{port}", control=self.control),

@@ -12,7 +12,7 @@ from benchmarks.swaps import run
 from benchmarks.versions import CORRUPT, FAILING, KEPT, OTHER, SLOW, USUAL, write_repository
 from dehusk.streams.local.stack import LocalStack
 
-SIZE = Size(swaps=6, rate=10, steady_seconds=1, pause_seconds=0.5, blocks=12, at_once=2, seed=1)
+SIZE = Size(swaps=6, rate=10, steady_seconds=1, pause_seconds=0.5, blocks=12, at_once=2)
 
 
 @pytest.fixture
