@@ -93,7 +93,8 @@ def report(outcome: Outcome) -> str:
         "",
         f"{'old version, in':24} {'times':>7} {'command s':>10} {'then until its last document s':>31}",
     ]
-    lines += [_went_on(kind, handovers(outcome)) for kind in _kinds(handovers(outcome))]
+    found = handovers(outcome)
+    lines += [_went_on(kind, found) for kind in dict.fromkeys(each.kind for each in found)]
     versions = Counter(each.version for each in outcome.documents)
     labeled = ", ".join(f"{count:,} by version {version}" for version, count in versions.most_common())
     lines += [
@@ -103,10 +104,6 @@ def report(outcome: Outcome) -> str:
         *(state.change.reason for state, _ in outcome.states if "taken back" in state.change.reason),
     ]
     return "\n".join(lines)
-
-
-def _kinds(found: Sequence[Handover]) -> list[str]:
-    return [*dict.fromkeys(each.kind for each in found)]
 
 
 def _went_on(kind: str, found: Sequence[Handover]) -> str:
