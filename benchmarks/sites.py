@@ -18,7 +18,7 @@ from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import FlowLimits, RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
-from dehusk.streams.sites.tally import tally
+from dehusk.streams.sites.tally import Keys, tally
 
 _BATCH = FlowLimits().batch_pages
 _TEMPLATE_TEXTS, _OWN_TEXTS, _COPIES = 52, 38, 20
@@ -33,7 +33,6 @@ end
 redis.call('HSET', KEYS[2], unpack(values))
 return known
 """
-Fingerprints = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ def _page(site: int, numbers: np.random.Generator) -> SiteObservation:
     return SiteObservation(f"{site}.example", name, texts, structures, likely, chosen=likely >= 0.5)
 
 
-def _hashes(site: int, numbers: npt.NDArray[np.int64]) -> Fingerprints:
+def _hashes(site: int, numbers: npt.NDArray[np.int64]) -> Keys:
     """Return fingerprints of things of a site."""
     return (numbers.astype(np.uint64) + np.uint64(site % 2**32) * np.uint64(2**20)) * np.uint64(
         0x9E3779B97F4A7C15
