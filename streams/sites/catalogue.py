@@ -341,10 +341,10 @@ def _summary(site: str, reply: Any) -> Summary | Unreadable | None:  # noqa: ANN
 
 
 def _revisit_prefixes(site: str) -> set[bytes]:
-    prefixes = {revisits.key_prefix(site)}
+    hashes = {revisits.url_key(site).hex()}
     if _HASH.fullmatch(site):
-        prefixes.add(revisits.hash_prefix(site))
-    return {prefix.encode() for prefix in prefixes}
+        hashes.add(site)
+    return {revisits.key_prefix(each).encode() for each in hashes}
 
 
 def _import_call(site: WholeSite, sizes: SiteSizes, *, replace: bool) -> Call:

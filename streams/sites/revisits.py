@@ -86,13 +86,8 @@ def url_key(url: str) -> bytes:
     return name_hash(url, _KEY_BYTES)
 
 
-def key_prefix(site: str) -> str:
-    """Return the prefix of a site's keys, of which there is one for each group of workers."""
-    return hash_prefix(url_key(site).hex())
-
-
-def hash_prefix(of_site: str) -> str:
-    """Return the prefix of the keys of a site, given by the hash of its name in hexadecimal."""
+def key_prefix(of_site: str) -> str:
+    """Return the prefix of the keys of a site, one for each group of workers, by the hash of its name."""
     return f"{KEY_PREFIX}{{{of_site}}}:"
 
 
@@ -175,7 +170,7 @@ class FirstPages:
         return VisitReason.AGAIN if visit.is_counted else None
 
     def _key(self, site: str) -> str:
-        return f"{key_prefix(site)}{url_key(self._group).hex()}"
+        return f"{key_prefix(url_key(site).hex())}{url_key(self._group).hex()}"
 
 
 _OfSite = TypeVar("_OfSite", Visit, FirstPage)
