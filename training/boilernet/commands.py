@@ -29,8 +29,8 @@ from dehusk.training.scores import BlockScores, block_table
 from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish_trained
 
 _SCORES = "scores.json"
-_TEMPLATE = Path(__file__).with_name("card.template.md")
-_BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")
+_CARD = Path(__file__).with_name("card.template.md")
+_BLOCKS_CARD = Path(__file__).with_name("card.blocks.md")
 _FRAMEWORKS = {"keras": "Keras", "torch": "PyTorch"}
 
 
@@ -150,12 +150,12 @@ def card(
         "scores": scores,
     }
     if data is None:
-        return _BLOCKS_TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+        return _BLOCKS_CARD.read_text(encoding="utf-8").format_map(facts)
     facts |= asdict(data) | {
         "held_out": 1000 * data.held_out,
         "unreliable_pages": sum(not reliable(page, data) for page in pages),
     }
-    return _TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+    return _CARD.read_text(encoding="utf-8").format_map(facts)
 
 
 def _seeds(run: Run) -> str:

@@ -42,7 +42,7 @@ from dehusk.training.web2text.model import (
 from dehusk.training.web2text.trainer import Run, load, new_run, origin_of, train_network
 
 _SCORES = "web2text-scores.json"
-_TEMPLATE = Path(__file__).with_name("card.template.md")
+_CARD = Path(__file__).with_name("card.template.md")
 
 
 def prepare(options: Preparation) -> None:
@@ -193,4 +193,4 @@ def card(
         "seed": unary.seed,
         "scores": scores,
     }
-    return _TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+    return _CARD.read_text(encoding="utf-8").format_map(facts)
