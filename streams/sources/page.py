@@ -28,6 +28,8 @@ _BETWEEN_JSON = "\t\n\r\x1e ,"
 """Characters between the values of JSON lines and their like."""
 JSON = "JSON"
 """Detail of a page that is skipped as JSON."""
+_NO_CONTENT = "the message holds no content"
+"""Detail of a page without a body, be it within compression or behind a byte order mark."""
 _MAX_BINARY_SHARE = 1 / 32
 """Share of bytes that no text has from which the first bytes are no page, whatever markup is among them."""
 _MEDIA_TYPE = re.compile(r"[^\s;,]*")
@@ -89,16 +91,15 @@ def _read_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
         return Broken(error.reason, str(error), address)
     if isinstance(opened, str):
         return Skipped(SkipReason.NOT_HTML, opened, address)
-    decoded = opened
-    non_html = _describe_non_html(decoded.html, answer.declared_type)
-    if non_html:
-        return Skipped(SkipReason.NOT_HTML, non_html, address)
+    skipped = _skip(opened.html, answer, address)
+    if skipped is not None:
+        return skipped
     return RawPage(
         url=address,
-        html=decoded.html,
+        html=opened.html,
         fetched_at=answer.fetched_at,
         language=_encodable(answer.language),
-        encoding=decoded.encoding,
+        encoding=opened.encoding,
         source=source,
     )
 
@@ -170,7 +171,7 @@ def _reject(answer: Answer, url: str) -> Skipped | Broken | None:
     if media_type not in _PAGE_TYPES and not media_type.endswith("xml"):
         return Skipped(SkipReason.NOT_HTML, f"content type {_shorten(media_type)}", url)
     if not body:
-        return Skipped(SkipReason.NO_BODY, "the message holds no content", url)
+        return Skipped(SkipReason.NO_BODY, _NO_CONTENT, url)
     if not isinstance(body, bytes | str):
         return Broken(BrokenReason.MALFORMED_MESSAGE, f"the content: {describe_wrong_type(body)}", url)
     return None
@@ -219,6 +220,14 @@ def _inflate(content: bytes, answer: Answer, max_bytes: int) -> bytes:
 def _expect_size(size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{size:,} bytes, {describe_excess(max_bytes)}")
+
+
+def _skip(html: bytes, answer: Answer, url: str) -> Skipped | None:
+    """Return the outcome of an answer whose decoded content is no page; None if it may be one."""
+    if not html:
+        return Skipped(SkipReason.NO_BODY, _NO_CONTENT, url)
+    non_html = _describe_non_html(html, answer.declared_type)
+    return Skipped(SkipReason.NOT_HTML, non_html, url) if non_html else None
 
 
 def _describe_non_html(html: bytes, content_type: str) -> str | None:

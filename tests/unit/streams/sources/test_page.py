@@ -150,6 +150,19 @@ def test_no_content_is_skipped(body):
     assert outcome(body=body).reason is SkipReason.NO_BODY
 
 
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (gzip.compress(b""), "gzip"),
+        (zlib.compress(b""), "deflate"),
+        (zstandard.compress(gzip.compress(b"")), "gzip, zstd"),
+        *((mark, None) for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")),
+    ],
+)
+def test_no_content_within_compression_or_behind_a_byte_order_mark_is_skipped(body, encoding):
+    assert outcome(body=body, content_encoding=encoding) == outcome(body=b"")
+
+
 @pytest.mark.parametrize(("odd", "kind"), [(7, "number"), (True, "boolean"), ({"a": 1}, "object")])
 def test_a_url_or_content_of_a_wrong_type_breaks_the_page(odd, kind):
     detail = f"a JSON {kind} where a string is expected"
