@@ -99,6 +99,7 @@ class JsonFields(JsonFormat):
         values: dict[FieldName, object] = {
             "url": page.url,
             "html": page.html.decode("utf-8", "replace"),
+            "content_type": "text/html",
             "id": page.id,
             "fetched_at": page.fetched_at,
             "language": page.language,

@@ -192,8 +192,16 @@ def test_an_id_may_be_a_number(value, id_):
 def test_it_writes_where_its_paths_say():
     source = json_fields("url=page.address", "html=page.body")
     record = source.encode(PAGE)
-    assert orjson.loads(record.value) == {"page": {"address": URL, "body": HTML}}
+    expected = {"page": {"address": URL, "body": HTML}, "content_type": "text/html"}
+    assert orjson.loads(record.value) == expected
     assert source.decode(Message(record.key, record.value)) == [PAGE]
+
+
+@pytest.mark.parametrize("html", [b"  ", b"words alone"])
+def test_a_page_without_markup_is_written_as_one(html):
+    page, source = RawPage(URL, html, source="json"), json_fields()
+    record = source.encode(page)
+    assert source.decode(Message(record.key, record.value)) == [page]
 
 
 def test_two_fields_cannot_share_a_place():
