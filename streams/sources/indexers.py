@@ -123,7 +123,8 @@ class Norconex(JsonFormat):
         fields = json_in(message.value or b"")
         if not isinstance(fields, dict):
             return False
-        return _has_norconex_fields(fields) and (text(fields, "id") or "").startswith(("http://", "https://"))
+        url = (text(fields, "id") or "").lower()
+        return _has_norconex_fields(fields) and url.startswith(("http://", "https://"))
 
     def encode(self, page: RawPage) -> Record:
         """Return the object of an importer that keeps the markup; the key is the URL."""

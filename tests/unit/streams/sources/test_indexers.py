@@ -69,6 +69,11 @@ def test_plain_text_of_norconex_is_skipped_and_says_why():
     assert "importer" in skipped.detail
 
 
+def test_the_scheme_of_a_url_of_norconex_may_be_in_capitals():
+    (page,) = decode(norconex(id="HTTPS://example.org/page"), NORCONEX)
+    assert page.url == "HTTPS://example.org/page"
+
+
 def test_several_values_of_a_field_of_norconex_are_an_array():
     (page,) = decode(norconex(content=["<html><p>1", "<html><p>2"]), NORCONEX)
     assert page.html == b"<html><p>1"
