@@ -198,7 +198,7 @@ def _open(answer: Answer, max_bytes: int) -> DecodedText | str:
         if inner is None and text is not decoded.html:
             inner = unwrapper.unwrap(decoded.html)
         if inner is None:
-            _expect_size(len(content), max_bytes)
+            _expect_size(max(len(content), len(decoded.html)), max_bytes)
             return decoded
         content = inner
     raise PageError(BrokenReason.MALFORMED_MESSAGE, f"it is encoded more than {MAX_LAYERS} times")

@@ -182,6 +182,15 @@ def test_the_limit_holds_before_and_after_inflating_and_says_how_to_raise_it():
     assert inflating.detail == f"the gzip body of {len(bomb)} bytes grows beyond 10,000 (--max-page-mib)"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "koi8-r"])
+def test_the_limit_holds_for_a_page_in_utf8_be_it_text_or_bytes(encoding):
+    kind = f"text/html; charset={encoding}"
+    for letters, is_page in ((4_998, True), (5_000, False)):
+        html = "<p>" + "ж" * letters
+        outcomes = outcome(body=html), outcome(body=html.encode(encoding), content_type=kind)
+        assert [isinstance(each, RawPage) for each in outcomes] == [is_page, is_page]
+
+
 def test_text_is_unicode_already_whatever_the_page_declares():
     page = outcome(body="<meta charset=koi8-r><p>é \ud800", content_type="text/html; charset=koi8-r")
     assert page.html.decode() == "<meta charset=koi8-r><p>é \ufffd"
