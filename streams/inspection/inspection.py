@@ -11,7 +11,7 @@ from functools import partial
 from typing import cast
 
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS, Labeler, encodings_read
-from dehusk.inference.labelers.repository import models, versions
+from dehusk.inference.labelers.repository import models, trusted, versions
 from dehusk.schemas.errors import DehuskError, ExtractionError, NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction, RawPage
@@ -43,9 +43,14 @@ class Choice:
 
 
 def list_choices(settings: WorkerSettings) -> list[Choice]:
-    """List the labeler of the settings, then every version of every model, then labelers without a model."""
+    """List the labeler of the settings, then every version of every model, then labelers without a model.
+
+    Raises:
+        ConfigurationError: the model repository cannot be read.
+    """
     repository = settings.model_repository
-    listed = [Choice(_name(settings), settings)]
+    own = _pinned(settings)
+    listed = [Choice(_name(own), own)]
     for model in models(repository):
         for version in reversed(versions(repository, model)):
             triton = replace(settings.triton, model=model, version=version)
@@ -62,10 +67,17 @@ def list_choices(settings: WorkerSettings) -> list[Choice]:
 def _name(settings: WorkerSettings) -> str:
     if settings.labeler in LOCAL_LABELERS:
         return settings.labeler
+    model, version = settings.triton.model, settings.triton.version
+    return f"{model}{version and '/'}{version} ({settings.labeler})"
+
+
+def _pinned(settings: WorkerSettings) -> WorkerSettings:
+    """Return the settings with the version of a model in this process, by default the trusted one."""
     triton = settings.triton
-    known = versions(settings.model_repository, triton.model) if settings.labeler == "onnx" else []
-    version = triton.version or (known[-1] if known else "")
-    return f"{triton.model}{version and '/'}{version} ({settings.labeler})"
+    if settings.labeler != "onnx" or triton.version:
+        return settings
+    version = trusted(settings.model_repository, triton.model)
+    return replace(settings, triton=replace(triton, version=version))
 
 
 class Labelers:

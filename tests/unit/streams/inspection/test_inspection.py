@@ -133,6 +133,16 @@ def test_the_labeler_asked_for_comes_first_and_none_twice(tmp_path: Path) -> Non
     assert names(pinned, folder) == [everything[1], everything[0], *everything[2:]]
 
 
+def test_a_newer_version_that_does_not_serve_is_a_choice_of_its_own(tmp_path: Path) -> None:
+    folder = repository(tmp_path, "dehusk/9", "dehusk/10")
+    (folder / "dehusk/config.pbtxt").write_text("version_policy { specific { versions: [ 9 ] } }")
+    offered = list_choices(WorkerSettings(labeler="onnx", model_repository=folder))
+    assert [(choice.name, choice.settings.triton.version) for choice in offered[:2]] == [
+        ("dehusk/9 (onnx)", "9"),
+        ("dehusk/10 (onnx)", "10"),
+    ]
+
+
 def test_a_server_is_one_more(tmp_path: Path) -> None:
     folder = repository(tmp_path, "dehusk/9")
     assert names(WorkerSettings(labeler="triton"), folder) == [
