@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
@@ -14,6 +15,7 @@ from playwright.async_api import Browser, Page, expect
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.cli import label
 from dehusk.streams.labeling.fine_tuning import Training
 from dehusk.streams.labeling.labels_file import read_labels_file
 from tests.browser.conftest import Visiting
@@ -406,6 +408,18 @@ async def test_what_is_not_saved_is_told_and_saved_later(tool: Visit, labels: Pa
     await page.locator("#again").click()
     assert await saved(page, labels) == [1, 1, None, None, None, None, None]
     tool.messages.clear()  # Chromium tells of answers with the status 503
+
+
+async def test_a_tool_that_has_ended_is_told_with_the_option_by_which_its_tab_finds_it_again(
+    visiting: Visiting, labels: Path
+) -> None:
+    async with labeling(pages_of(BODY), labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+    await visit.page.locator("#block-0").click()
+    option, listens = "--listen", urlsplit(address).netloc
+    await expect(visit.page.locator("#saved")).to_contain_text(f"Start it again with {option} {listens}")
+    assert option in {name for each in label.command.params for name in each.opts}
 
 
 @pytest.mark.parametrize("choice", ["mine", "theirs"])

@@ -43,7 +43,7 @@ async function ask(path, asked) {
   try {
     answer = await fetch(path, sent);
   } catch {
-    throw new Refused(0, `dehusk label does not answer; has it ended? Start it again with --port ${location.port}`);
+    throw new Refused(0, `dehusk label does not answer; has it ended? Start it again with --listen ${location.host}`);
   }
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim() || answer.statusText);
   return answer.json();
