@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import orjson
 
 import dehusk
-from dehusk.inference.labelers.repository import find_model
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.pages import ModelVersion, RawPage
 from dehusk.streams.files.page_lines import read_page_line
@@ -68,6 +68,12 @@ class Training:
     def target(self) -> ModelVersion:
         """Return the next version, which neither the repository nor the folder has or had."""
         return ModelVersion(self.model, next_version(self.model, self.repository, self.directory))
+
+    def repository_option(self) -> str:
+        """Return the option by which further commands find the repository; empty for that of dehusk."""
+        if self.repository == DEFAULT_REPOSITORY:
+            return ""
+        return f" --model-repository {shlex.quote(str(self.repository.absolute()))}"
 
     def command(self, base: ModelVersion, target: ModelVersion) -> list[str]:
         """Return the command that makes the new version."""
@@ -211,15 +217,16 @@ class FineTuner:
         name = f"{target.name}/{target.version}"
         if status == 0:
             folder = shlex.quote(str(self._training.directory / target.name / target.version))
+            inside = self._training.repository_option()
             return _Outcome(
                 TuningState.WRITTEN,
                 f"{name} is written, and better on pages like yours. It serves once it is rolled out:",
                 (
-                    f"dehusk model verify {folder} --labeler onnx",
-                    f"dehusk model add {folder} --hold",
-                    f"dehusk model shadow {name} --share 1 --wait",
-                    f"dehusk model canary {name} --share 0.05 --wait",
-                    f"dehusk model promote {name} --wait",
+                    f"dehusk model verify {folder}{inside} --labeler onnx",
+                    f"dehusk model add {folder}{inside} --hold",
+                    f"dehusk model shadow {name}{inside} --share 1 --wait",
+                    f"dehusk model canary {name}{inside} --share 0.05 --wait",
+                    f"dehusk model promote {name}{inside} --wait",
                 ),
             )
         if status == _NOT_BETTER:

@@ -31,7 +31,7 @@ PAGES = [
     Broken(BrokenReason.PAGE_TOO_LARGE, "2 bytes", "https://example.org/large"),
 ]
 NEWEST = int(versions(DEFAULT_REPOSITORY, "dehusk")[-1])
-Tune = Callable[[str | Path], AbstractAsyncContextManager[FineTuner]]
+Tune = Callable[..., AbstractAsyncContextManager[FineTuner]]
 
 
 @pytest.fixture
@@ -44,7 +44,9 @@ def tune(labels_path: Path, folder: Path, tmp_path: Path, pool: PreparationPool)
     """Opens a tuner whose environment is a script, or at a path."""
 
     @asynccontextmanager
-    async def opened(environment: str | Path) -> AsyncIterator[FineTuner]:
+    async def opened(
+        environment: str | Path, repository: Path = DEFAULT_REPOSITORY
+    ) -> AsyncIterator[FineTuner]:
         python = environment if isinstance(environment, Path) else tmp_path / "python"
         if isinstance(environment, str):
             python.write_text(f"#!/bin/sh\n{environment}\n")
@@ -53,7 +55,7 @@ def tune(labels_path: Path, folder: Path, tmp_path: Path, pool: PreparationPool)
             session = Session(store, file, pool, RulesLabeler())
             await session.save(0, [1, 0], "", replaces=False)
             await session.save(1, [1, None], "", replaces=False)
-            training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", folder)
+            training = Training(python, repository, "dehusk", "", folder)
             async with aclosing(FineTuner(training, session, store, file)) as tuner:
                 yield tuner
 
@@ -99,6 +101,15 @@ async def test_it_learns_from_what_is_labeled_and_says_how_to_go_on(tune: Tune, 
     assert [(page.url, page.id, page.html) for page in read if isinstance(page, RawPage)] == [
         (page.url, page.id, page.html) for page in PAGES[:3] if isinstance(page, RawPage)
     ]
+
+
+async def test_the_next_commands_name_the_repository_that_it_began_with(tune: Tune, tmp_path: Path) -> None:
+    version = tmp_path / "my models" / "dehusk" / "7"
+    version.mkdir(parents=True)
+    (version / "model.onnx").touch()
+    async with tune("exit 0", tmp_path / "my models") as tuner:
+        commands = (await ended(tuner))["next"]
+    assert [f" --model-repository '{tmp_path}/my models' " in command for command in commands] == [True] * 5
 
 
 async def test_labels_of_other_blocks_are_left_out(tune: Tune, monkeypatch: pytest.MonkeyPatch) -> None:
