@@ -97,6 +97,8 @@ class TuningState(StrEnum):
     RUNNING = "running"
     WRITTEN = "written"
     NOT_BETTER = "not-better"
+    ENDED = "ended"
+    """It was ended before it was done."""
     FAILED = "failed"
 
 
@@ -126,6 +128,8 @@ class FineTuner:
         """The last fine-tuning: its state, and the last lines of what the command said and found."""
         if self._task is None:
             outcome = _Outcome(TuningState.IDLE, "")
+        elif self._task.cancelled():
+            outcome = _Outcome(TuningState.ENDED, "Nothing is written, as it was ended.")
         elif self._task.done():
             outcome = self._task.result()
         else:

@@ -51,14 +51,6 @@ def application(session: Session, host: str, tuner: FineTuner | None = None) -> 
         saved = await session.save(number, edit.labels, edit.revision, replaces=edit.replaces)
         return web.json_response(saved)
 
-    async def tuning(request: web.Request) -> web.Response:
-        if tuner is None:
-            raise web.HTTPNotFound
-        if request.method == "POST":
-            _require_own_page(request)
-            tuner.start()
-        return web.json_response(tuner.overview)
-
     def _number(request: web.Request) -> int:
         number = int(request.match_info["number"])
         if number >= len(session):
@@ -71,8 +63,32 @@ def application(session: Session, host: str, tuner: FineTuner | None = None) -> 
     pages.on_response_prepare.append(_TOOL.restrict)
     pages.add_routes([web.get("/", tool), web.get(_PAGE, page)])
     pages.add_routes([web.post(f"{_PAGE}/suggestions", suggest), web.post(f"{_PAGE}/labels", save)])
-    pages.add_routes([web.get("/fine-tuning", tuning), web.post("/fine-tuning", tuning)])
+    if tuner is not None:
+        pages.add_routes(_tuning_routes(tuner))
     return pages
+
+
+def _tuning_routes(tuner: FineTuner) -> list[web.RouteDef]:
+    """Return what tells of the fine-tuning, starts it and ends it."""
+
+    async def tell(_: web.Request) -> web.Response:
+        return web.json_response(tuner.overview)
+
+    async def start(request: web.Request) -> web.Response:
+        _require_own_page(request)
+        tuner.start()
+        return await tell(request)
+
+    async def end(request: web.Request) -> web.Response:
+        _require_own_page(request)
+        await tuner.aclose()
+        return await tell(request)
+
+    return [
+        web.get("/fine-tuning", tell),
+        web.post("/fine-tuning", start),
+        web.post("/fine-tuning/end", end),
+    ]
 
 
 async def _read_edit(request: web.Request) -> _EditRequest:

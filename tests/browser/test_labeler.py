@@ -592,7 +592,7 @@ async def test_fine_tuning_shows_its_progress_and_the_scores(
         await expect(page.locator("#tune")).to_have_text("Fine-tuning …")
         await asyncio.to_thread(go.write_text, "\n")
         await expect(page.locator("#tune")).to_have_text(
-            {"written": "Fine-tuned", "not-better": "Not better"}[ends]
+            {"written": "Fine-tuned", "not-better": "Fine-tune: not better"}[ends]
         )
         await page.click("#tune")
         await expect(page.locator("#tuning-result")).to_have_text("F1 0.5 before, 0.9 after")
@@ -603,6 +603,30 @@ async def test_fine_tuning_shows_its_progress_and_the_scores(
         await page.set_viewport_size({"width": 390, "height": 844})
         assert await too_wide(page) == []
         assert await saved_nothing(labels)
+        await visit.leave()
+
+
+async def test_fine_tuning_is_ended_by_keys_and_starts_again(
+    visiting: Visiting, labels: Path, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'part 1 of 5' >&2; sleep 600\n")
+    python.chmod(0o755)
+    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
+    async with labeling(pages_of(BODY), labels, training=training) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        page = visit.page
+        await page.click("#tune")
+        for _ in range(2):
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#tuning-progress")).to_contain_text("part 1 of 5")
+            await expect(page.locator("#tuning-end")).to_be_focused()
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#tuning-message")).to_have_text("Nothing is written, as it was ended.")
+            await expect(page.locator("#tuning-end")).to_be_hidden()
+            await expect(page.locator("#tuning-start")).to_be_focused()
+        await expect(page.locator("#tune")).to_have_text("Fine-tune")
         await visit.leave()
 
 

@@ -1,7 +1,7 @@
 /* ---- fine-tuning: by the server, one at a time; asked for until it ends ---- */
 
 const TUNED_EVERY = 1000;
-const TUNES = { running: "Fine-tuning …", written: "Fine-tuned", "not-better": "Not better", failed: "Fine-tuning failed" };
+const TUNES = { running: "Fine-tuning …", written: "Fine-tuned", "not-better": "Fine-tune: not better", failed: "Fine-tuning failed" };
 let tuningTimer = 0;
 
 async function tune(starts) {
@@ -10,8 +10,17 @@ async function tune(starts) {
     at("tuning-message").textContent = "Not started: labels are not saved yet.";
     return;
   }
+  await hearOfTuning(ask("fine-tuning", starts ? {} : undefined));
+}
+
+async function endTuning() {
+  clearTimeout(tuningTimer);
+  await hearOfTuning(ask("fine-tuning/end", {}));
+}
+
+async function hearOfTuning(answer) {
   try {
-    showTuning(await ask("fine-tuning", starts ? {} : undefined));
+    showTuning(await answer);
   } catch (error) {
     showTuning({ state: "failed", message: error.message, progress: [], result: [], next: [] });
   }
@@ -20,8 +29,10 @@ async function tune(starts) {
 function showTuning({ state, message, progress, result, next }) {
   const runs = state === "running";
   at("tune").textContent = TUNES[state] || "Fine-tune";
+  const hadFocus = ["tuning-start", "tuning-end"].includes(document.activeElement.id);
   at("tuning-start").disabled = runs;
-  at("tuning-runs").hidden = !runs;
+  at("tuning-end").hidden = at("tuning-runs").hidden = !runs;
+  if (hadFocus) at(runs ? "tuning-end" : "tuning-start").focus(); // the one that had it may be gone
   const lines = { progress, result, message: [message], next };
   for (const [name, its] of Object.entries(lines)) at(`tuning-${name}`).textContent = its.join("\n");
   at("tuning-progress").scrollTop = at("tuning-progress").scrollHeight;

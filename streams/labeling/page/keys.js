@@ -43,7 +43,7 @@ function start() {
   }
   const clicks = { previous: () => step(-1), next: () => step(1), todo: nextToDo, accept, undo, redo, again: save,
     theirs: () => settle(false), mine: () => settle(true), help: () => at("keys").showModal(), close: () => at("keys").close(),
-    tune: () => { at("tuning").showModal(); tune(false); }, "tuning-start": () => tune(true), "tuning-close": () => at("tuning").close(),
+    tune: () => { at("tuning").showModal(); tune(false); }, "tuning-start": () => tune(true), "tuning-end": endTuning, "tuning-close": () => at("tuning").close(),
     anew: () => {
       Object.assign(work, { editable: true, replaces: true });
       at("misfit").hidden = true;

@@ -168,6 +168,17 @@ async def test_one_runs_at_a_time_and_ends_with_the_tool(tune: Tune, tmp_path: P
     assert (tmp_path / "pids").read_text().split() == [pid]
 
 
+async def test_it_is_ended_with_all_that_it_started_and_starts_again(tune: Tune, tmp_path: Path) -> None:
+    async with tune(f"echo $$ >> {tmp_path}/pids; echo runs >&2; sleep 600") as tuner:
+        for _ in range(2):
+            tuner.start()
+            await shown_once(tuner, lambda shown: "runs" in shown["progress"])
+            process = psutil.Process(int((tmp_path / "pids").read_text().split()[-1]))
+            await tuner.aclose()
+            assert (tuner.overview["state"], tuner.overview["next"]) == ("ended", [])
+            assert left_running([process]) == []
+
+
 async def test_its_output_is_bounded(tune: Tune) -> None:
     script = "i=0; while [ $i -lt 999 ]; do i=$((i+1)); echo $i; done; head -c 300000 /dev/zero | tr '\\0' x"
     async with tune(script) as tuner:
