@@ -318,6 +318,10 @@ async def test_keys_change_pages(tool: Visit) -> None:
     await expect(page.locator("#notice")).to_have_text(
         "This page cannot be labeled: too-many-blocks: 100,001 blocks. N goes on to the next."
     )
+    await expect(page.locator("#picture")).to_have_text(
+        "The page cannot be shown as a reader sees it: too-many-blocks: 100,001 blocks."
+    )
+    await expect(page.locator("#blocks")).to_be_empty()
     await page.locator("#todo").click()
     await expect(about).to_contain_text("Page 1 of 3")
     await page.keyboard.press("?")

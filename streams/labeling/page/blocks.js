@@ -78,7 +78,7 @@ function buildRows() {
     row.append(make("span", "says"), text);
     return all.appendChild(row);
   });
-  if (!view.rows.length) all.append(make("p", "", "The page has no text: there is nothing to label. A says so."));
+  if (!view.rows.length && !work.page.refusal) all.append(make("p", "", "The page has no text: there is nothing to label. A says so."));
   at("blocks").replaceChildren(all);
   at("blocks").scrollTop = 0;
 }

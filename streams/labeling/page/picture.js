@@ -6,7 +6,8 @@ function showPicture() {
   view.spans = [];
   view.blockOf = new WeakMap();
   if (page.original === null) {
-    at("picture").replaceChildren(make("p", "", `The page cannot be shown as a reader sees it: ${page.not_shown}. All its blocks are in the list.`));
+    const instead = page.refusal ? "" : " All its blocks are in the list.";
+    at("picture").replaceChildren(make("p", "", `The page cannot be shown as a reader sees it: ${page.not_shown}.${instead}`));
     return;
   }
   const frame = makeFrame(page.original,
