@@ -9,10 +9,12 @@ from typing import Literal
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from dehusk.streams.inspection.style_sheets import StyleSheet
 from dehusk.streams.settings import TritonSettings
+from dehusk.streams.worker.inspector import routes
+from dehusk.streams.worker.monitoring import web as monitoring_pages
 from dehusk.streams.worker_settings import WorkerSettings
 from tests.browser.conftest import Visiting
 from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
@@ -272,3 +274,28 @@ async def test_a_phone_shows_it_without_scrolling_sideways(shown: Visit) -> None
     await shown.page.locator("#blocks .content").first.click()
     await shown.drawn()
     assert await too_wide(shown.page) == []
+
+
+@pytest.mark.parametrize("width", [390, 800, 1280])
+async def test_words_of_the_latest_pages_of_a_worker_are_not_broken(browser: Browser, width: int) -> None:
+    files = [Path(module.__file__).with_name("static") for module in (monitoring_pages, routes)]
+    styles = [
+        (files[0] / "live.css").read_text("utf-8"),
+        (files[1] / "inspect.css").read_text("utf-8"),
+    ]
+    cells = ["document<div class=detail>dehusk/13</div>", "raw-pages/6/105", "05:59:20", "<button>Inspect"]
+    row = "".join(f"<td>{cell}</td>" for cell in cells)
+    url = "https://example.org/" + "a-rather-long-name-" * 12
+    page = await browser.new_page(viewport={"width": width, "height": 800})
+    await page.set_content(
+        f"<style>{''.join(styles)}</style><main><div class=scroll><table class=words>"
+        f"<tbody id=recent><tr><th scope=row>{url}</th>{row}</tr></table></div></main>"
+    )
+    lines = await page.evaluate("""() => [...document.querySelectorAll("td")].flatMap((cell) => {
+        const range = document.createRange();
+        const texts = [...cell.childNodes].map((node) => node.firstChild || node);
+        return texts.map((text) => { range.selectNodeContents(text); return range.getClientRects().length; });
+    })""")
+    assert lines == [1] * 5
+    assert await too_wide(page) == []
+    await page.close()
