@@ -531,7 +531,9 @@ async def test_pages_of_ten_thousand_blocks_and_of_deep_nesting_are_labeled(
     async with labeling(pages_of(many, "<div>" * 3_000 + "<p>Deep", "<img>"), labels) as address:
         visit = await visiting(address)
         frame = await opened(visit)
+        await expect(visit.page.locator("#counts")).to_contain_text("10,000 without a label")
         await frame.locator(".dehusk-block-9000").click()
+        await expect(visit.page.locator("#counts")).to_contain_text("· 9,999 without a label (")
         given = await saved(visit.page, labels)
         assert given is not None
         assert given.index(1) == 9000

@@ -50,13 +50,14 @@ function paintCounts() {
   const { labels, page } = work;
   if (!page || !page.blocks) return;
   const count = (label) => labels.filter((each) => each === label).length;
+  const said = (number) => number.toLocaleString("en");
   const open = count(NO_LABEL);
   const likely = labels.filter((label, number) => label === NO_LABEL && suggested(number) === CONTENT).length;
   const doubtful = doubtfulBlocks(), place = doubtful.indexOf(work.current);
-  const doubt = place < 0 ? doubtful.length : `${place + 1} of ${doubtful.length}`;
-  at("counts").textContent = [plural(labels.length, "block"), `${count(CONTENT)} content`, `${count(BOILERPLATE)} boilerplate`,
-    `${open} without a label${work.suggestions && open ? ` (${likely} suggested as content)` : ""}`, open && `${doubt || "none"} in doubt`,
-    view.unseen && `${view.unseen} to be seen only in this list`].filter(Boolean).join(" · ");
+  const doubt = place < 0 ? doubtful.length && said(doubtful.length) : `${said(place + 1)} of ${said(doubtful.length)}`;
+  at("counts").textContent = [plural(labels.length, "block"), `${said(count(CONTENT))} content`, `${said(count(BOILERPLATE))} boilerplate`,
+    `${said(open)} without a label${work.suggestions && open ? ` (${said(likely)} suggested as content)` : ""}`,
+    open && `${doubt || "none"} in doubt`, view.unseen && `${said(view.unseen)} to be seen only in this list`].filter(Boolean).join(" · ");
 }
 
 function touch(numbers) {
