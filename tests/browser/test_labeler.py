@@ -636,6 +636,30 @@ async def test_fine_tuning_is_ended_by_keys_and_starts_again(
         await visit.leave()
 
 
+async def test_a_fine_tuning_of_which_nothing_is_heard_for_a_while_goes_on(
+    visiting: Visiting, labels: Path, tmp_path: Path
+) -> None:
+    go, python = tmp_path / "go", tmp_path / "python"
+    os.mkfifo(go)
+    python.write_text(f"#!/bin/sh\necho 'part 1 of 5' >&2; read line < {go}; exit 3\n")
+    python.chmod(0o755)
+    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
+    async with labeling(pages_of(BODY), labels, training=training) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        page = visit.page
+        await page.click("#tune")
+        await page.click("#tuning-start")
+        await expect(page.locator("#tuning-progress")).to_contain_text("part 1 of 5")
+        await page.route("**/fine-tuning", lambda route: route.abort())
+        await expect(page.locator("#tuning-message")).to_contain_text("does not answer")
+        await expect(page.locator("#tune")).to_have_text("Fine-tuning …")
+        await page.unroute("**/fine-tuning")
+        await asyncio.to_thread(go.write_text, "\n")
+        await expect(page.locator("#tune")).to_have_text("Fine-tune: not better")
+        await visit.leave()
+
+
 async def saved_nothing(labels: Path) -> bool:
     """True if the file of labels is empty."""
     return await asyncio.to_thread(labels.read_bytes) == b""

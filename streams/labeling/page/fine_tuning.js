@@ -22,6 +22,11 @@ async function hearOfTuning(answer) {
   try {
     showTuning(await answer);
   } catch (error) {
+    if (!error.status && !at("tuning-runs").hidden) { // it may run on; the next answer says so
+      at("tuning-message").textContent = error.message;
+      tuningTimer = setTimeout(tune, RETRY_AFTER);
+      return;
+    }
     showTuning({ state: "failed", message: error.message, progress: [], result: [], next: [] });
   }
 }
