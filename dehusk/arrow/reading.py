@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from dehusk.inputs import error_of
 from dehusk.options import MOST_BYTES, whole_number
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.files.page_lines import LINE_FIELDS, LineFields
 from dehusk.streams.files.position import Place
 from dehusk.streams.offline.files import PLACE_COLUMNS
 from dehusk.streams.offline.reading import Reading
@@ -41,6 +43,7 @@ def read(
     *,
     warc_directory: AnyPath | None = None,
     base_url: str = "",
+    fields: Mapping[str, str] | None = None,
     max_page_bytes: int = PageLimits().max_bytes,
     rows: int = 256,
 ) -> Iterator[pa.RecordBatch]:
@@ -54,11 +57,13 @@ def read(
         paths: files, folders, or the URLs of objects in stores.
         warc_directory: the folder, or its URL, of the WARC files that an index among the paths points to.
         base_url: the URL of the folder that is read, for files of HTML.
+        fields: paths in lines of JSON, or in rows of Parquet, to `html`, `url` or `id`, where they have other
+            names: `{"html": "page.body"}`.
         max_page_bytes: the largest page, in bytes.
         rows: the most rows of a batch.
 
     Raises:
-        ConfigurationError: there is no such path, or its store does not give it.
+        ConfigurationError: there is no such path, its store does not give it, or there is no such field.
         UnavailableError: a store does not answer.
     """
     whole_number("rows", rows)
@@ -66,11 +71,20 @@ def read(
     named = [paths] if isinstance(paths, str | os.PathLike) else paths
     reading = Reading([_path(path) for path in named], max_page_bytes, base_url)
     reading.warc_directory = None if warc_directory is None else _path(warc_directory)
+    reading.fields = _fields(fields or {})
     return _batches(reading, rows)
 
 
 def _path(path: AnyPath) -> InputPath:
     return stored_path(os.fspath(path)) or Path(path)
+
+
+def _fields(paths: Mapping[str, str]) -> LineFields:
+    for name, path in paths.items():
+        if name not in LINE_FIELDS or not path:
+            known = ", ".join(LINE_FIELDS)
+            raise ConfigurationError(f"fields says {name!r}: {path!r}; it has paths of {known}")
+    return LineFields(**paths)
 
 
 def _batches(reading: Reading, rows: int) -> Iterator[pa.RecordBatch]:

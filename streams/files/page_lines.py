@@ -2,7 +2,7 @@
 
 import codecs
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
@@ -21,6 +21,8 @@ class LineFields:
     html: str = "html"
 
 
+LINE_FIELDS = tuple(each.name for each in fields(LineFields))
+"""Names of these fields."""
 DEFAULT_FIELDS = LineFields()
 
 
@@ -110,7 +112,8 @@ def _page(fields: Fields, line: bytes | None, max_bytes: int, names: LineFields)
     if html is ABSENT:
         detail = (
             f"an object with the fields {quote_names(fields)}, without {names.html!r}: "
-            "`dehusk clean` and `feed` take the page from another one by --field html=PATH"
+            "`dehusk clean` and `feed` take the page from another one by --field html=PATH, and "
+            "dehusk.arrow.read by `fields`"
         )
         return Broken(BrokenReason.WRONG_FORMAT, detail, url, name)
     try:

@@ -1,7 +1,6 @@
 """Options of pages and documents: the crawler's format, the limits of a page, the contents of a document."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import TypeVar
 
 import click
@@ -23,7 +22,7 @@ from dehusk.streams.cli.shared.options import (
     seconds_option,
     was_typed,
 )
-from dehusk.streams.files.page_lines import LineFields
+from dehusk.streams.files.page_lines import LINE_FIELDS, LineFields
 from dehusk.streams.settings import MIB, PageLimits
 from dehusk.streams.sources.json_fields import DEFAULT_PATHS, NAMES
 from dehusk.streams.sources.reference import Reference
@@ -31,7 +30,6 @@ from dehusk.streams.sources.registry import SOURCES, SourceSettings, lacking_fol
 from dehusk.streams.stores.stored import InputPath
 
 _Name = TypeVar("_Name", bound=str)
-_LINE_NAMES = tuple(each.name for each in fields(LineFields))
 _WITH_FIELDS = {"json", "reference", "auto"}
 """The values of --source that read objects whose fields can be named."""
 
@@ -121,10 +119,10 @@ line_fields_option = click.option(
     "line_fields",
     metavar="NAME=PATH",
     multiple=True,
-    callback=lambda _context, _option, given: LineFields(**_paths(given, _LINE_NAMES)),
+    callback=lambda _context, _option, given: LineFields(**_paths(given, LINE_FIELDS)),
     help="Path in JSON lines, or in rows of Parquet, to what a page needs, e.g. --field url=link "
     "--field html=page.body. Names: "
-    f"{', '.join(_LINE_NAMES)}; each stands at the top under its own name by default.",
+    f"{', '.join(LINE_FIELDS)}; each stands at the top under its own name by default.",
 )
 
 

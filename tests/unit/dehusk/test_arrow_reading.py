@@ -89,6 +89,22 @@ def test_records_that_an_index_names_are_read(crawl: Path, tmp_path: Path) -> No
     assert missing["error"].startswith("record-not-found: ")
 
 
+def test_fields_of_lines_may_have_other_names(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text('{"link": "http://x.test/", "page": {"body": "<p>The fox"}}')
+    (batch,) = arrow.read(tmp_path, fields={"url": "link", "html": "page.body"})
+    assert batch.select(["html", "url", "error"]).to_pylist() == [
+        {"html": "<p>The fox", "url": "http://x.test/", "error": None}
+    ]
+    (batch,) = arrow.read(tmp_path)
+    assert "dehusk.arrow.read by `fields`" in batch["error"].to_pylist()[0]
+
+
+@pytest.mark.parametrize("fields", [{"body": "page.body"}, {"html": ""}])
+def test_fields_that_no_page_has_are_refused_at_once(fields: dict[str, str]) -> None:
+    with pytest.raises(dehusk.ConfigurationError, match="it has paths of id, url, html"):
+        arrow.read(".", fields=fields)
+
+
 def test_batches_are_bounded_by_their_bytes(tmp_path: Path) -> None:
     line = json.dumps({"url": "http://x.test/", "html": "<p>" + "word " * (2 * MIB)}) + "\n"
     (tmp_path / "large.jsonl").write_text(line * 9)
