@@ -426,6 +426,31 @@ async def test_a_tool_that_has_ended_is_told_with_the_option_by_which_its_tab_fi
     assert option in {name for each in label.command.params for name in each.opts}
 
 
+async def test_that_nothing_answers_is_said_until_something_does(tool: Visit, labels: Path) -> None:
+    page = tool.page
+    await page.route("**/pages/**", lambda route: route.abort())
+    await page.click("#next")
+    await expect(page.locator("#notice")).to_contain_text("Page 2 cannot be opened: dehusk label does not")
+    await page.unroute("**/pages/**")
+    await page.locator("#block-0").click()
+    assert await saved(page, labels) == [1, *[None] * 6]
+    await expect(page.locator("#notice")).to_be_hidden()
+    tool.messages.clear()  # Chromium tells of requests that fail
+
+
+async def test_an_answer_about_another_page_does_not_hide_why_one_is_not_opened(
+    tool: Visit, labels: Path
+) -> None:
+    page = tool.page
+    await page.route("**/pages/1", lambda route: route.fulfill(status=500, body="out of memory"))
+    await page.click("#next")
+    await expect(page.locator("#notice")).to_have_text("Page 2 cannot be opened: out of memory")
+    await page.locator("#block-0").click()
+    assert await saved(page, labels) == [1, *[None] * 6]
+    await expect(page.locator("#notice")).to_have_text("Page 2 cannot be opened: out of memory")
+    tool.messages.clear()  # Chromium tells of answers with the status 500
+
+
 @pytest.mark.parametrize("choice", ["mine", "theirs"])
 async def test_another_window_is_not_overwritten_unasked(
     browser: Browser, tool: Visit, labels: Path, choice: str

@@ -11,7 +11,7 @@ function suggest() {
       work.suggestions = answer.suggestions;
       paint();
     } catch (error) {
-      if (turn === asked && number === work.number) notice(`No new suggestions: ${error.message}`);
+      if (turn === asked && number === work.number) notice(`No new suggestions: ${error.message}`, !error.status);
     }
   }, SUGGEST_AFTER);
 }

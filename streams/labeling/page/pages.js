@@ -101,7 +101,7 @@ async function open(number) {
     if (number + 1 < overview.pages.length) ask(`pages/${number + 1}`).catch(() => undefined);
   } catch (error) {
     if (turn !== turns) return;
-    notice(`Page ${number + 1} cannot be opened: ${error.message}`);
+    notice(`Page ${number + 1} cannot be opened: ${error.message}`, !error.status);
     at("about").textContent = before;
   }
 }

@@ -23,9 +23,12 @@ const saves = { waiting: new Map(), busy: false, timer: 0, conflicts: new Map() 
 
 const stateOf = (number) => overview.pages[number].state;
 
-function notice(text) {
+/* Says something above the page; that the server does not answer is said until it does. */
+let saysLost = false;
+function notice(text, isLost = false) {
   at("notice").textContent = text || "";
   at("notice").hidden = !text;
+  saysLost = isLost;
 }
 
 /* ---- the server ---- */
@@ -45,6 +48,7 @@ async function ask(path, asked) {
   } catch {
     throw new Refused(0, `dehusk label does not answer; has it ended? Start it again with --listen ${location.host}`);
   }
+  if (saysLost) notice("");
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim() || answer.statusText);
   return answer.json();
 }
