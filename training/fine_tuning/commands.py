@@ -172,6 +172,8 @@ def _fitted(crawled: CrawledPages, answer: Answer, *, force: bool) -> tuple[Vali
     pages = [AnsweredPage.of(page, answer) for page in crawled.labeled]
     validation = cross_validated(pages, report)
     click.echo(f"{len(pages)} labeled pages, in cross-validation: {validation.summary}")
+    for line in validation.suspects:
+        click.echo(line)
     _require_gain(validation, force=force)
     return validation, fit_correction([page.learned for page in pages], validation.strength)
 
@@ -228,6 +230,7 @@ def _facts(options: FineTuning, tuned: _Tuned) -> dict[str, object]:
         "gain": validation.gain,
         "error": validation.error,
         "worst": validation.worst,
+        "suspects": "\n".join(f"- {line}" for line in validation.suspects) or "- none: each has an F1 of 1",
         "crawled": tuned.crawled_changes.summary if tuned.crawled_changes.pages else "none were given",
         "others": tuned.other_changes.summary if tuned.other_changes.pages else "none were given",
     }

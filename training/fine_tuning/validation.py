@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dehusk.schemas.pages import EncodedPage
+from dehusk.streams.wording import printable
 from dehusk.training.arrays import Doubles, Floats
 from dehusk.training.fine_tuning.correction import Correction, CorrectionExample, fit_correction
 from dehusk.training.fine_tuning.crawl import LabeledPage
@@ -21,6 +22,10 @@ MIN_STANDARD_ERRORS = 1.25
 """Least standard errors of a gain; a smaller one is within chance, as where one page alone gains."""
 _AS_GOOD = 0.0005
 """Difference of scores up to which the greatest penalty is taken."""
+_SHOWN = 0.001
+"""Least difference of scores that is shown."""
+_MAX_LOWEST = 3
+"""Most pages that are named for their F1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +63,8 @@ class Validation:
 
     strength: float
     """L2 penalty with the best scores."""
+    pages: Sequence[str]
+    """Names of the pages, as the labels have them."""
     before: Doubles
     """Shape [pages]: the F1 of the model as it was."""
     after: Doubles
@@ -91,6 +98,21 @@ class Validation:
             f" ({self.gain:+.3f} ± {self.error:.3f}; worst page {self.worst:+.3f})"
         )
 
+    @property
+    def suspects(self) -> list[str]:
+        """Lines that name the pages where a wrong label is likeliest: what loses most, and the lowest F1."""
+        found: list[str] = []
+        if self.worst < -_SHOWN / 2:
+            found.append(f"loses most: {self._scores_of(int((self.after - self.before).argmin()))}")
+        lowest = np.argsort(self.after, kind="stable")[:_MAX_LOWEST].tolist()
+        lacking = (page for page in lowest if self.after[page] < 1 - _SHOWN / 2)
+        return found + [f"lowest after: {self._scores_of(page)}" for page in lacking]
+
+    def _scores_of(self, page: int) -> str:
+        """Return the name of a page, with its scores."""
+        name = printable(self.pages[page])
+        return f"{name}, F1 {self.before[page]:.3f} before, {self.after[page]:.3f} after"
+
 
 def cross_validated(pages: Sequence[AnsweredPage], report: Report) -> Validation:
     """Score the pages by each of STRENGTHS; return the best."""
@@ -104,7 +126,8 @@ def cross_validated(pages: Sequence[AnsweredPage], report: Report) -> Validation
             for number in np.flatnonzero(folds == fold).tolist():
                 scores[number] = pages[number].score(correction)
     strength = _best({strength: float(scores.mean()) for strength, scores in after.items()})
-    return Validation(strength, np.array([page.score() for page in pages]), after[strength])
+    before = np.array([page.score() for page in pages])
+    return Validation(strength, [page.page.id for page in pages], before, after[strength])
 
 
 def _best(means: Mapping[float, float]) -> float:

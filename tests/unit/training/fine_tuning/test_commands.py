@@ -59,6 +59,17 @@ def test_sites_of_a_single_labeled_page_are_counted(run, mill, tmp_path, capsys)
     assert "1 of 2 sites have one labeled page alone" in capsys.readouterr().err
 
 
+def test_a_page_with_wrong_labels_is_named_in_the_output_and_the_card(run, mill, tmp_path, capsys):
+    html = mill_html(6)
+    mill.label("m6", html, [1 - label for label in labels_of(html)])
+    assert run(mill) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("loses most: m6, F1 ")
+    assert lines[2].startswith("lowest after: m6, F1 ")
+    card = (tmp_path / "run" / "dehusk" / "99" / "card.md").read_text()
+    assert f"wrong label:\n\n- {lines[1]}\n- {lines[2]}\n" in card
+
+
 def test_the_card_says_what_it_was_made_of(run, mill, tmp_path):
     assert run(mill) == 0
     card = (tmp_path / "run" / "dehusk" / "99" / "card.md").read_text()

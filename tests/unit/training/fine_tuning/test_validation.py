@@ -55,8 +55,35 @@ def test_random_labels_bring_no_gain():
 def test_one_page_that_gains_is_no_evidence():
     after = np.zeros(20)
     after[3] = 0.5
-    assert not Validation(0.1, np.zeros(20), after).is_better
-    assert Validation(0.1, np.zeros(20), after + 0.01 * np.arange(20)).is_better
+    pages = [str(number) for number in range(20)]
+    assert not Validation(0.1, pages, np.zeros(20), after).is_better
+    assert Validation(0.1, pages, np.zeros(20), after + 0.01 * np.arange(20)).is_better
+
+
+def test_the_page_that_loses_most_and_the_three_lowest_are_named():
+    before, after = np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.array([0.95, 0.75, 0.9, 1.0, 0.4])
+    pages = ["https://a.example/", "b", "c", "d", "e\n"]
+    assert Validation(0.1, pages, before, after).suspects == [
+        r"loses most: e\n, F1 0.500 before, 0.400 after",
+        r"lowest after: e\n, F1 0.500 before, 0.400 after",
+        "lowest after: b, F1 0.800 before, 0.750 after",
+        "lowest after: c, F1 0.700 before, 0.900 after",
+    ]
+
+
+def test_pages_that_neither_lose_nor_lack_anything_are_not_named():
+    before, after = np.array([0.9, 0.8, 1.0]), np.array([0.95, 1.0, 0.9996])
+    pages = ["a", "b", "c"]
+    assert Validation(0.1, pages, before, after).suspects == ["lowest after: a, F1 0.900 before, 0.950 after"]
+    assert Validation(0.1, pages, before, np.ones(3)).suspects == []
+
+
+def test_a_page_with_wrong_labels_is_named():
+    pages = [labeled(number) for number in range(15)]
+    wrong = labeled(6, labels=[1 - label for label in labels_of(mill_html(6))])
+    validation = cross_validated(answered([*pages[:6], wrong, *pages[7:]]), lambda _: None)
+    assert validation.suspects[0].startswith("loses most: 6, F1 ")
+    assert validation.suspects[1].startswith("lowest after: 6, F1 ")
 
 
 def test_a_model_that_is_right_already_gains_nothing():
