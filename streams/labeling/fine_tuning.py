@@ -237,7 +237,7 @@ class FineTuner:
             return _Outcome(
                 TuningState.NOT_BETTER,
                 "Nothing is written, as the gain is within chance. Label more pages, above all such as are "
-                "cleaned worst. To have the version all the same:",
+                "cleaned worst, or mend labels that contradict each other. To have the version all the same:",
                 (shlex.join([*command, "--force"]),),
             )
         last = self._progress[-1] if self._progress else ""

@@ -183,7 +183,10 @@ def _require_gain(validation: Validation, *, force: bool) -> None:
         return
     report("The new version is not better on your pages: the gain is within chance.")
     if not force:
-        report("Nothing was written. Label more pages, above all such as are cleaned worst; or give --force.")
+        report(
+            "Nothing was written. Label more pages, above all such as are cleaned worst, or mend labels that"
+            " contradict each other; or give --force."
+        )
         raise SystemExit(NOT_BETTER)
 
 

@@ -133,6 +133,7 @@ async def test_the_next_version_is_one_that_is_nowhere(tune: Tune, folder: Path)
     ("environment", "state", "message", "following"),
     [
         ("exit 3", "not-better", "Nothing is written, as the gain is within chance. Label more", "--force"),
+        ("exit 3", "not-better", "cleaned worst, or mend labels that contradict each other.", "--force"),
         ("echo Error: too few >&2; exit 1", "failed", "ended with status 1: Error: too few", None),
         ("kill -9 $$", "failed", "ended with status 137", None),
         (Path(sys.executable), "failed", "onnx is not installed here; .venv-training has it", None),

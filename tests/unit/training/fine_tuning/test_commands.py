@@ -90,7 +90,9 @@ def learned_already(crawl, base_labels):
 def test_what_brings_nothing_is_not_written_unless_it_is_forced(run, crawl, tmp_path, capsys):
     learned_already(crawl, [1, 1, 1, 1, 0])
     assert run(crawl) == NOT_BETTER
-    assert "is not better on your pages" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "is not better on your pages" in said
+    assert "Label more pages, above all such as are cleaned worst, or mend labels that contradict" in said
     assert not (tmp_path / "run").exists()
     assert run(crawl, "--force") == 0
     assert (tmp_path / "run" / "dehusk" / "99" / "model.onnx").exists()
