@@ -245,6 +245,8 @@ class FineTuner:
             return _Outcome(
                 TuningState.FAILED, f"{self._training.python} has no training framework: {_ADVICE}"
             )
+        if self._progress:
+            self._progress.pop()  # the message holds it
         return _Outcome(
             TuningState.FAILED, f"Nothing is written; the command ended with status {status}: {last}"
         )

@@ -661,6 +661,23 @@ async def test_fine_tuning_is_ended_by_keys_and_starts_again(
         await visit.leave()
 
 
+async def test_why_a_fine_tuning_failed_is_shown_once(
+    visiting: Visiting, labels: Path, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'Error: too few' >&2; exit 1\n")
+    python.chmod(0o755)
+    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
+    async with labeling(pages_of(BODY), labels, training=training) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        await visit.page.click("#tune")
+        await visit.page.click("#tuning-start")
+        await expect(visit.page.locator("#tune")).to_have_text("Fine-tuning failed")
+        assert (await visit.page.inner_text("#tuning")).count("too few") == 1
+        await visit.leave()
+
+
 async def test_a_fine_tuning_of_which_nothing_is_heard_for_a_while_goes_on(
     visiting: Visiting, labels: Path, tmp_path: Path
 ) -> None:

@@ -150,6 +150,13 @@ async def test_an_end_without_a_version_says_why(
     assert [command.rsplit(" ", 1)[1] for command in shown["next"]] == ([following] if following else [])
 
 
+async def test_why_it_failed_is_said_once(tune: Tune) -> None:
+    async with tune("echo part 1 of 5 >&2; echo Error: too few >&2; exit 1") as tuner:
+        shown = await ended(tuner)
+    assert shown["message"] == "Nothing is written; the command ended with status 1: Error: too few"
+    assert shown["progress"][-1] == "part 1 of 5"
+
+
 async def test_a_folder_that_cannot_be_written_is_named(tune: Tune, folder: Path) -> None:
     folder.touch()  # noqa: ASYNC240 -- nothing else runs
     async with tune("exit 0") as tuner:

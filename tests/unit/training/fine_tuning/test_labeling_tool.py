@@ -48,8 +48,9 @@ def test_scores_before_and_after_are_shown_of_what_is_labeled_as_a_whole(mill, t
     assert versions(tmp_path / "tuned", "dehusk") == [version]
 
 
-def test_too_few_labels_are_named(crawl, tmp_path):
+def test_too_few_labels_are_named_once(crawl, tmp_path):
     crawl.add("m0", mill_html(0), labels_of(mill_html(0)))
     shown = asyncio.run(_tuned(crawl, tmp_path / "tuned"))
     assert shown["state"] == "failed"
     assert "labels of 1 pages with text, which are too few: label at least 10" in shown["message"]
+    assert not any("too few" in line for line in shown["progress"])
