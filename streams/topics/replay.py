@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from dehusk.schemas.documents import Origin, origin_of
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.client import Topic, check_rights, describe_topics
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.kafka.reader import read, record_time
@@ -51,6 +52,8 @@ class Obstacle(StrEnum):
     REFUSED = "too large for its topic"
 
 
+_Planned = tuple[Origin, Outgoing | Obstacle]
+"""The location of a letter, and what is to be sent of it, or why nothing is."""
 SETTLED = frozenset({Obstacle.REPLAYED, Obstacle.SUPERSEDED})
 """Obstacles of letters whose message need not be dealt with any more."""
 
@@ -147,17 +150,19 @@ async def replay_letters(
     of which only the latest is replayed; none is that was replayed `most_replays` times already.
 
     Raises:
-        ConfigurationError: the topic does not exist, or the brokers refuse the user.
+        ConfigurationError: the topic does not exist, or the brokers refuse the user; what was put back before
+            is marked.
         UnavailableError: the brokers do not answer.
     """
     counts = ReplayCounts()
     locations: deque[Origin] = deque()
     replayed: list[Origin] = []
+    refusals: list[ConfigurationError] = []
 
     async def records() -> AsyncGenerator[Outgoing, None]:
         planned = 0
         async with aclosing(_plan(kafka, topic, wanted, most_replays, again=again)) as plan:
-            async for location, outgoing in plan:
+            async for location, outgoing in _until_refused(plan, refusals):
                 if isinstance(outgoing, Obstacle):
                     counts.kept[outgoing] += 1
                     continue
@@ -167,21 +172,34 @@ async def replay_letters(
                 if planned == limit:
                     return
 
-    if dry_run:
-        async for _ in records():
-            counts.replayed += 1
-        return counts
     await check_rights(kafka, [Right(operation, topic) for operation in (Operation.READ, Operation.WRITE)])
     async with aclosing(records()) as originals:
-        async for sent in send(kafka, originals, compression):
-            location = locations.popleft()
-            if sent.refusal is None:
-                counts.replayed += 1
-                replayed.append(location)
-            else:
-                counts.kept[Obstacle.REFUSED] += 1
-    await _mark(kafka, replayed)
+        if dry_run:
+            counts.replayed = len([None async for _ in originals])
+        else:
+            async for sent in send(kafka, originals, compression):
+                location = locations.popleft()
+                if sent.refusal is None:
+                    counts.replayed += 1
+                    replayed.append(location)
+                else:
+                    counts.kept[Obstacle.REFUSED] += 1
+    if replayed:
+        await _mark(kafka, replayed)
+    if refusals:
+        raise refusals[0]
     return counts
+
+
+async def _until_refused(
+    plan: AsyncIterator[_Planned], refusals: list[ConfigurationError]
+) -> AsyncGenerator[_Planned, None]:
+    """Yield what is planned, up to what the brokers refuse; keep their error until the others are marked."""
+    try:
+        async for planned in plan:
+            yield planned
+    except ConfigurationError as refusal:
+        refusals.append(refusal)
 
 
 async def _mark(kafka: KafkaSettings, replayed: Sequence[Origin]) -> None:
@@ -197,16 +215,19 @@ async def _mark(kafka: KafkaSettings, replayed: Sequence[Origin]) -> None:
 
 async def _plan(
     kafka: KafkaSettings, topic: str, wanted: LetterFilter, most_replays: int, *, again: bool
-) -> AsyncGenerator[tuple[Origin, Outgoing | Obstacle], None]:
+) -> AsyncGenerator[_Planned, None]:
     """Yield for each selected letter its location and what is to be sent, or why nothing is."""
     sources: dict[str, Topic | None] = {}
     async with aclosing(find_letters(kafka, topic, wanted)) as letters:
         async for found in letters:
+            settled = None if again and found.settled is Obstacle.REPLAYED else found.settled
+            if settled:
+                yield found.location, settled
+                continue
             name = found.letter.origin.topic
             if name not in sources:
                 sources[name] = (await describe_topics(kafka, [name], Operation.WRITE)).get(name)
-            settled = None if again and found.settled is Obstacle.REPLAYED else found.settled
-            yield found.location, settled or _decide(found.letter, sources[name], most_replays)
+            yield found.location, _decide(found.letter, sources[name], most_replays)
 
 
 def _decide(letter: DeadLetter, source: Topic | None, most_replays: int) -> Outgoing | Obstacle:

@@ -1,11 +1,12 @@
 """Letters that need not be dealt with any more, as the topic of dead letters tells."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from dehusk.schemas.documents import Origin
-from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.client import Topic as KafkaTopic
@@ -33,9 +34,9 @@ class Topic:
         self.messages.append((added, 1_000 * len(self.messages)))
         return added
 
-    def fail(self, record: Record, offset: int, partition: int = 0) -> Record:
+    def fail(self, record: Record, offset: int, partition: int = 0, source: str = "raw") -> Record:
         """Add the letter of a record at an offset of its topic; return what its replay is."""
-        message = Message(record.key, record.value, record.headers, "raw", 0, offset)
+        message = Message(record.key, record.value, record.headers, source, 0, offset)
         broken = Broken(BrokenReason.PROCESS_CRASHED, "it broke")
         letter = read_dead_letter(self.add(dead_letter(message, broken, "prepare"), partition))
         assert letter is not None
@@ -99,20 +100,57 @@ async def test_the_same_page_of_a_topic_that_was_made_again_is_told_by_its_lates
     assert await settled() == [Obstacle.SUPERSEDED, Obstacle.SUPERSEDED, None]
 
 
-async def test_a_replay_that_fails_has_closed_its_reader(
-    topic: Topic, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def describe_topics(*_: object) -> dict[str, object]:
-        return {"raw": KafkaTopic("raw", 1, 1)}
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> list[Outgoing]:
+    """What brokers have taken; they do not answer after "lost", and refuse all of the topic "closed"."""
+    taken: list[Outgoing] = []
 
-    async def send(_kafka: object, records: AsyncIterator[Outgoing], *_: object) -> AsyncIterator[SendResult]:
-        yield SendResult(await anext(records), None)
-        raise UnavailableError("Kafka does not answer")
+    async def describe_topics(_: object, names: list[str], *__: object) -> dict[str, object]:
+        if "closed" in names:
+            raise ConfigurationError("no Write on closed")
+        return {name: KafkaTopic(name, 1, 1) for name in names}
 
-    monkeypatch.setattr("dehusk.streams.topics.replay.describe_topics", describe_topics)
-    monkeypatch.setattr("dehusk.streams.topics.replay.send", send)
+    async def send(_: object, records: AsyncIterator[Outgoing], *__: object) -> AsyncIterator[SendResult]:
+        given = [each async for each in records]  # as those that wait for their acknowledgements
+        for outgoing in given:
+            if outgoing.record.value == b"lost":
+                raise UnavailableError("Kafka does not answer")
+            taken.append(outgoing)
+            yield SendResult(outgoing, None)
+
+    async def check_rights(*_: object) -> None:
+        pass
+
+    for double in (describe_topics, send, check_rights):
+        monkeypatch.setattr(f"dehusk.streams.topics.replay.{double.__name__}", double)
+    return taken
+
+
+async def test_a_replay_that_fails_has_closed_its_reader(topic: Topic, brokers: list[Outgoing]) -> None:
     topic.fail(PAGE, 0)
-    topic.fail(OTHER, 1)
+    topic.fail(replace(PAGE, value=b"lost"), 1)
     with pytest.raises(UnavailableError):
         await replay_letters(KafkaSettings(), "dead", LetterFilter())
     assert topic.open_readers == 0
+    assert len(brokers) == 1
+
+
+async def test_what_was_put_back_is_marked_where_the_rest_is_refused(
+    topic: Topic, brokers: list[Outgoing]
+) -> None:
+    for source in ("raw", "raw", "closed", "raw"):
+        topic.fail(PAGE, len(topic.messages), source=source)
+    with pytest.raises(ConfigurationError, match="no Write on closed"):
+        await replay_letters(KafkaSettings(), "dead", LetterFilter())
+    marks = [replay_mark(Origin("dead", 0, offset)) for offset in (0, 1)]
+    assert [each.record for each in brokers if each.topic == "dead"] == marks
+    assert [each.topic for each in brokers] == ["raw", "raw", "dead", "dead"]
+
+
+async def test_a_topic_to_which_nothing_is_put_back_is_not_asked_for(
+    topic: Topic, brokers: list[Outgoing]
+) -> None:
+    topic.fail(PAGE, 0, source="closed")
+    topic.add(replay_mark(Origin("dead", 0, 0)), 0)
+    counts = await replay_letters(KafkaSettings(), "dead", LetterFilter())
+    assert (dict(counts.kept), brokers) == ({Obstacle.REPLAYED: 1}, [])
