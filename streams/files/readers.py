@@ -358,7 +358,8 @@ class _PageReader(_LineReader[Outcome]):
         if says_page and media_type and not _OF_MARKUP.search(media_type):
             media_type = None  # the end of a URL's path, as in `Node.js`
         outcome = html_page(Answer(url, body, media_type), "html", self._max_bytes)
-        if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
+        is_cut = len(body) > self._max_bytes
+        if is_cut and isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
             size = f"{_size_of(stream):,} bytes, " if is_plain(stream) else ""
             return replace(outcome, detail=f"{size}{describe_excess(self._max_bytes)}")
         if isinstance(outcome, Skipped) and body.startswith(_ZIP):

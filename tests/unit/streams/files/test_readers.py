@@ -663,6 +663,14 @@ def test_a_large_page_is_named_with_its_size_where_that_is_known(tmp_path):
     )
 
 
+def test_a_page_that_is_large_in_utf8_alone_is_named_with_its_size_there(tmp_path):
+    html = '<meta charset="koi8-r"><p>' + "ж" * 6_000
+    (tmp_path / "a.html").write_bytes(html.encode("koi8-r"))
+    (broken,) = read(tmp_path)
+    assert broken.reason is BrokenReason.PAGE_TOO_LARGE
+    assert broken.detail.startswith(f"{len(html.encode()):,} bytes, more than the limit of 10,000 bytes")
+
+
 @given(
     st.binary(max_size=200),
     st.sampled_from(["a.jsonl", "a.jsonl.gz", "a.warc", "a.warc.gz", "a.arc", "a.html", "a.xz"]),
