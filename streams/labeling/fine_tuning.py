@@ -160,7 +160,7 @@ class FineTuner:
             base, target = self._training.base(), self._training.target()
             await self._write_input()
             command = self._training.command(base, target)
-            return self._outcome(await self._run(command), command, target)
+            return self._outcome(await self._run(command, target), command, target)
         except DehuskError as error:
             return _Outcome(TuningState.FAILED, str(error))
 
@@ -197,8 +197,11 @@ class FineTuner:
                     unlabeled += not is_labeled
         self._progress.append(f"learning from {pluralize(labeled, 'page')}, all of whose blocks are labeled")
 
-    async def _run(self, command: Sequence[str]) -> int:
-        """Run a command at low priority; return its exit status, and keep its last lines."""
+    async def _run(self, command: Sequence[str], target: ModelVersion) -> int:
+        """Run a command at low priority; return its exit status, and keep its last lines.
+
+        If it is ended when the version is there, it has succeeded.
+        """
         process = await asyncio.create_subprocess_exec(
             *guarded(["nice", "-n", "19", *command]),
             stdin=asyncio.subprocess.DEVNULL,
@@ -207,20 +210,29 @@ class FineTuner:
             start_new_session=True,
         )
         assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 -- both are pipes
+        reading = asyncio.gather(
+            _keep_lines(process.stdout, self._result), _keep_lines(process.stderr, self._progress)
+        )
         try:
-            await asyncio.gather(
-                _keep_lines(process.stdout, self._result), _keep_lines(process.stderr, self._progress)
-            )
+            await asyncio.shield(reading)
             return await process.wait()
+        except asyncio.CancelledError:
+            if self._folder_of(target).exists():
+                return 0
+            raise
         finally:
             with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGQUIT)  # the guard ends all that it started
+            await reading  # a pipe that is full would keep the process waiting
             await process.wait()
+
+    def _folder_of(self, target: ModelVersion) -> Path:
+        return self._training.directory / target.name / target.version
 
     def _outcome(self, status: int, command: Sequence[str], target: ModelVersion) -> _Outcome:
         name = f"{target.name}/{target.version}"
         if status == 0:
-            folder = shlex.quote(str(self._training.directory / target.name / target.version))
+            folder = shlex.quote(str(self._folder_of(target)))
             inside = self._training.repository_option()
             return _Outcome(
                 TuningState.WRITTEN,

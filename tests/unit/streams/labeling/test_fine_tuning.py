@@ -187,6 +187,26 @@ async def test_it_is_ended_with_all_that_it_started_and_starts_again(tune: Tune,
             assert left_running([process]) == []
 
 
+@pytest.mark.parametrize("to", ["", " >&2"])
+async def test_it_is_ended_amid_what_it_says(tune: Tune, to: str) -> None:
+    async with tune(f"yes{to}") as tuner:
+        for _ in range(5):
+            tuner.start()
+            await shown_once(tuner, lambda shown: {"y"} & {*shown["progress"], *shown["result"]})
+            await asyncio.wait_for(tuner.aclose(), 30)
+            assert tuner.overview["state"] == "ended"
+
+
+async def test_a_version_that_is_there_when_it_is_ended_is_written(tune: Tune, folder: Path) -> None:
+    version = f"dehusk/{NEWEST + 1}"
+    async with tune(f"mkdir -p {folder}/{version}; echo wrote >&2; sleep 600") as tuner:
+        tuner.start()
+        await shown_once(tuner, lambda shown: "wrote" in shown["progress"])
+        await tuner.aclose()
+        shown = tuner.overview
+    assert (shown["state"], shown["message"].split(", ")[0]) == ("written", f"{version} is written")
+
+
 async def test_its_output_is_bounded(tune: Tune) -> None:
     script = "i=0; while [ $i -lt 999 ]; do i=$((i+1)); echo $i; done; head -c 300000 /dev/zero | tr '\\0' x"
     async with tune(script) as tuner:
