@@ -102,7 +102,7 @@ async def test_the_same_page_of_a_topic_that_was_made_again_is_told_by_its_lates
 
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> list[Outgoing]:
-    """What brokers have taken; they do not answer after "lost", and refuse all of the topic "closed"."""
+    """Records that brokers have taken; they do not answer to "lost", and refuse all of the topic "closed"."""
     taken: list[Outgoing] = []
 
     async def describe_topics(_: object, names: list[str], *__: object) -> dict[str, object]:
