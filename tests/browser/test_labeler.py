@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -598,20 +599,29 @@ async def test_a_phone_shows_it_without_scrolling_sideways(tool: Visit) -> None:
     assert await too_wide(tool.page) == []
 
 
+@asynccontextmanager
+async def fine_tuning(visiting: Visiting, labels: Path, folder: Path, script: str) -> AsyncIterator[Visit]:
+    """A visit to the tool, whose training environment is a script."""
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", folder / "tuned")
+    async with labeling(pages_of(BODY), labels, training=training) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        yield visit
+        await visit.leave()
+
+
 @pytest.mark.parametrize("ends", ["written", "not-better"])
 async def test_fine_tuning_shows_its_progress_and_the_scores(
     visiting: Visiting, labels: Path, tmp_path: Path, ends: str
 ) -> None:
-    go, python = tmp_path / "go", tmp_path / "python"
+    go = tmp_path / "go"
     os.mkfifo(go)
     status = {"written": 0, "not-better": 3}[ends]
     script = f"echo 'part 1 of 5' >&2; read line < {go}; echo 'F1 0.5 before, 0.9 after'; exit {status}"
-    python.write_text(f"#!/bin/sh\n{script}\n")
-    python.chmod(0o755)
-    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
-    async with labeling(pages_of(BODY), labels, training=training) as address:
-        visit = await visiting(address)
-        await opened(visit)
+    async with fine_tuning(visiting, labels, tmp_path, script) as visit:
         page = visit.page
         await expect(page.locator("#tune")).to_have_text("Fine-tune")
         await page.click("#tune")
@@ -634,19 +644,13 @@ async def test_fine_tuning_shows_its_progress_and_the_scores(
         await page.set_viewport_size({"width": 390, "height": 844})
         assert await too_wide(page) == []
         assert await saved_nothing(labels)
-        await visit.leave()
 
 
 async def test_fine_tuning_is_ended_by_keys_and_starts_again(
     visiting: Visiting, labels: Path, tmp_path: Path
 ) -> None:
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho 'part 1 of 5' >&2; sleep 600\n")
-    python.chmod(0o755)
-    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
-    async with labeling(pages_of(BODY), labels, training=training) as address:
-        visit = await visiting(address)
-        await opened(visit)
+    script = "echo 'part 1 of 5' >&2; sleep 600"
+    async with fine_tuning(visiting, labels, tmp_path, script) as visit:
         page = visit.page
         await page.click("#tune")
         for _ in range(2):
@@ -658,37 +662,26 @@ async def test_fine_tuning_is_ended_by_keys_and_starts_again(
             await expect(page.locator("#tuning-end")).to_be_hidden()
             await expect(page.locator("#tuning-start")).to_be_focused()
         await expect(page.locator("#tune")).to_have_text("Fine-tune")
-        await visit.leave()
 
 
 async def test_why_a_fine_tuning_failed_is_shown_once(
     visiting: Visiting, labels: Path, tmp_path: Path
 ) -> None:
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho 'Error: too few' >&2; exit 1\n")
-    python.chmod(0o755)
-    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
-    async with labeling(pages_of(BODY), labels, training=training) as address:
-        visit = await visiting(address)
-        await opened(visit)
+    script = "echo 'Error: too few' >&2; exit 1"
+    async with fine_tuning(visiting, labels, tmp_path, script) as visit:
         await visit.page.click("#tune")
         await visit.page.click("#tuning-start")
         await expect(visit.page.locator("#tune")).to_have_text("Fine-tuning failed")
         assert (await visit.page.inner_text("#tuning")).count("too few") == 1
-        await visit.leave()
 
 
 async def test_a_fine_tuning_of_which_nothing_is_heard_for_a_while_goes_on(
     visiting: Visiting, labels: Path, tmp_path: Path
 ) -> None:
-    go, python = tmp_path / "go", tmp_path / "python"
+    go = tmp_path / "go"
     os.mkfifo(go)
-    python.write_text(f"#!/bin/sh\necho 'part 1 of 5' >&2; read line < {go}; exit 3\n")
-    python.chmod(0o755)
-    training = Training(python, DEFAULT_REPOSITORY, "dehusk", "", tmp_path / "tuned")
-    async with labeling(pages_of(BODY), labels, training=training) as address:
-        visit = await visiting(address)
-        await opened(visit)
+    script = f"echo 'part 1 of 5' >&2; read line < {go}; exit 3"
+    async with fine_tuning(visiting, labels, tmp_path, script) as visit:
         page = visit.page
         await page.click("#tune")
         await page.click("#tuning-start")
@@ -699,7 +692,6 @@ async def test_a_fine_tuning_of_which_nothing_is_heard_for_a_while_goes_on(
         await page.unroute("**/fine-tuning")
         await asyncio.to_thread(go.write_text, "\n")
         await expect(page.locator("#tune")).to_have_text("Fine-tune: not better")
-        await visit.leave()
 
 
 async def saved_nothing(labels: Path) -> bool:
