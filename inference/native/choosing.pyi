@@ -3,7 +3,7 @@ import numpy.typing as npt
 
 def are_probabilities(values: npt.NDArray[np.float32]) -> bool: ...
 def rounded(probabilities: npt.NDArray[np.float32], digits: int) -> npt.NDArray[np.float64]: ...
-def like_comments(
+def likely_comments(
     comments: npt.NDArray[np.float64],
     words: npt.NDArray[np.uint32],
     alike: npt.NDArray[np.int32],

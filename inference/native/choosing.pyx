@@ -29,7 +29,7 @@ def rounded(const float[::1] probabilities, int digits) -> object:
     return found
 
 
-def like_comments(
+def likely_comments(
     const double[::1] comments,
     const uint32_t[::1] words,
     const int32_t[::1] alike,

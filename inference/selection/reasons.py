@@ -6,7 +6,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.selection.selection import Bools, Choice, candidates, choose, look_like_comments, weigh
+from dehusk.inference.selection.selection import Bools, Choice, candidates, choose, weigh
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.pages import EncodedPage, Prediction
 
@@ -60,9 +60,8 @@ def explain(
 ) -> Explanation:
     """Return the choice of `choose`, with the reason for each block."""
     choice = choose(page, labels, options)
-    like_comments = look_like_comments(labels.comments, page.words, page.alike)
     likely, is_comment = candidates(
-        page, choice.probabilities, like_comments, drop_hidden=options.drop_hidden
+        page, choice.probabilities, labels.comments, drop_hidden=options.drop_hidden
     )
     weights, threshold = weigh(likely, page.words, page.repeat, is_comment, options.favor)
     copies = _copies(page.repeat, weights, likely > 0)

@@ -12,7 +12,7 @@ from dehusk.inference.native.choosing import (
     expected_words,
     headings_within,
     leave_repeats_out,
-    like_comments,
+    likely_comments,
     most_probable,
     rounded,
 )
@@ -100,13 +100,13 @@ def select(
     else: such a page is a thread. Where they are hardly likely to be content, little suffices above them.
 
     `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1,
-    `alike` is as in `likely_comments`.
+    `alike` is as in `user_comments`.
 
     Raises:
         ValueError: the arguments are not of the same blocks.
     """
     lengths = words.astype(np.uint32, copy=False)
-    is_comment = likely_comments(probabilities, comments, lengths, alike)
+    is_comment = user_comments(probabilities, comments, lengths, alike)
     weights, threshold = weigh(probabilities, lengths, repeat, is_comment)
     return is_comment if threshold is None else weights >= threshold
 
@@ -148,7 +148,7 @@ def _are_below_content(
     return likely < MIN_PROBABILITY_OF_THREAD * int(of_comments.sum())
 
 
-def likely_comments(
+def user_comments(
     probabilities: Probabilities,
     comments: Probabilities | None,
     words: npt.NDArray[np.uint32],
@@ -158,16 +158,6 @@ def likely_comments(
 
     `alike` has for each block the index of the first whose innermost elements have the same tags and classes:
     among such blocks that are likely comments on the average, by their words, one may be less likely.
-    """
-    return look_like_comments(comments, words, alike) & (probabilities < LIKELY)
-
-
-def look_like_comments(
-    comments: Probabilities | None,
-    words: npt.NDArray[np.uint32],
-    alike: npt.NDArray[np.int32] | None = None,
-) -> Bools:
-    """Return True for user comments, shape [T], unless they are likely to be content.
 
     Raises:
         ValueError: the arguments are not of the same blocks.
@@ -175,9 +165,10 @@ def look_like_comments(
     if comments is None:
         return np.zeros(len(words), np.bool_)
     kinds = np.arange(len(words), dtype=np.int32) if alike is None else alike
-    return like_comments(
+    likely = likely_comments(
         comments.astype(np.float64, copy=False), words, kinds, LIKELY, MIN_PROBABILITY_AMONG_COMMENTS
     )
+    return likely & (probabilities < LIKELY)
 
 
 class Content(NamedTuple):
@@ -214,11 +205,10 @@ def choose(
 
     A correction that takes a page's content is not followed: see `takes_content`.
     """
-    like_comments = look_like_comments(labels.comments, page.words, page.alike)
-    corrected = _chosen(page, labels.probabilities, like_comments, options)
+    corrected = _chosen(page, labels.probabilities, labels.comments, options)
     if labels.uncorrected is None:
         return corrected
-    alone = _chosen(page, labels.uncorrected, like_comments, options)
+    alone = _chosen(page, labels.uncorrected, labels.comments, options)
     before, after = (Content(each.probabilities, each.content & ~each.comment) for each in (alone, corrected))
     if takes_content(before, after, page.words):
         return alone
@@ -227,22 +217,26 @@ def choose(
 
 
 def candidates(
-    page: EncodedPage, probabilities: npt.NDArray[np.float64], like_comments: Bools, *, drop_hidden: bool
+    page: EncodedPage,
+    probabilities: npt.NDArray[np.float64],
+    comments: npt.NDArray[np.float32] | None,
+    *,
+    drop_hidden: bool,
 ) -> tuple[Probabilities, Bools]:
     """Return the probability of each block to be chosen, and True for user comments, both of shape [T]."""
     likely = probabilities * ~page.hidden if drop_hidden else probabilities
-    return likely, like_comments & (probabilities < LIKELY)
+    return likely, user_comments(probabilities, comments, page.words, page.alike)
 
 
 def _chosen(
     page: EncodedPage,
     labels: npt.NDArray[np.float32],
-    like_comments: Bools,
+    comments: npt.NDArray[np.float32] | None,
     options: DocumentOptions,
 ) -> Choice:
     """Choose the blocks of a document by these probabilities alone."""
     probabilities = rounded(labels, _DIGITS)
-    likely, is_comment = candidates(page, probabilities, like_comments, drop_hidden=options.drop_hidden)
+    likely, is_comment = candidates(page, probabilities, comments, drop_hidden=options.drop_hidden)
     weights, threshold = weigh(likely, page.words, page.repeat, is_comment, options.favor)
     content = is_comment if threshold is None else weights >= threshold
     expected_f1 = _expected_f1(likely if threshold is None else weights, page.words, content)

@@ -10,9 +10,9 @@ from dehusk.inference.selection.selection import (
     Bools,
     Content,
     choose,
-    likely_comments,
     select,
     takes_content,
+    user_comments,
     weigh,
 )
 from dehusk.schemas.documents import Comments
@@ -44,7 +44,7 @@ def page_of(words: list[int], hidden: list[bool]) -> EncodedPage:
 def kept(page: EncodedPage, likely: list[float], of_comments: list[float], how: Comments) -> Bools:
     """Return the shown blocks that are content, and the comments among them if they are part of the text."""
     probabilities = np.array(likely, np.float64)
-    comments = likely_comments(probabilities, np.array(of_comments, np.float32), page.words, page.alike)
+    comments = user_comments(probabilities, np.array(of_comments, np.float32), page.words, page.alike)
     weights, threshold = weigh(probabilities * ~page.hidden, page.words, page.repeat, comments)
     content = comments if threshold is None else weights >= threshold
     content = content | symbols_within(content, probabilities * ~page.hidden, page.words) & ~comments

@@ -10,8 +10,8 @@ from dehusk.inference.selection.selection import (
     MIN_PROBABILITY_OF_THREAD,
     MIN_WORDS,
     calibrate,
-    likely_comments,
     select,
+    user_comments,
     weigh,
 )
 from dehusk.schemas.options import Favor
@@ -114,8 +114,8 @@ def test_a_page_of_little_unlikely_content_has_none(probabilities, words, has_co
 def test_comments_are_likely_to_be_some_and_not_likely_to_be_content():
     content, comments = np.array([0.9, 0.4, 0.4], np.float32), np.array([0.9, 0.9, 0.4], np.float32)
     words = np.full(3, 30, np.uint32)
-    assert likely_comments(content, comments, words).tolist() == [False, True, False]
-    assert likely_comments(content, None, words).tolist() == [False] * 3
+    assert user_comments(content, comments, words).tolist() == [False, True, False]
+    assert user_comments(content, None, words).tolist() == [False] * 3
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_comments_are_likely_to_be_some_and_not_likely_to_be_content():
 def test_among_comments_of_its_kind_a_block_may_be_less_likely(content, comments, expected):
     columns = np.array([[*content, 0.9], [*comments, 0.9]], np.float32)
     words, alike = np.full(4, 30, np.uint32), np.array([0, 0, 0, 3], np.int32)
-    assert likely_comments(*columns, words, alike).tolist() == [*expected, False]
+    assert user_comments(*columns, words, alike).tolist() == [*expected, False]
     kept = select(columns[0], words, np.full(4, NONE, np.int32), columns[1], alike)
     assert kept[3]
     assert not any(kept[:3] & np.array(expected))
@@ -139,7 +139,7 @@ def test_among_comments_of_its_kind_a_block_may_be_less_likely(content, comments
 def test_a_block_that_is_like_none_of_the_page_is_an_error():
     columns = np.full((2, 3), 0.5, np.float32)
     with pytest.raises(ValueError, match="like block 3"):
-        likely_comments(*columns, np.ones(3, np.uint32), np.array([0, 1, 3], np.int32))
+        user_comments(*columns, np.ones(3, np.uint32), np.array([0, 1, 3], np.int32))
 
 
 def test_comments_are_no_content_however_many_there_are():
@@ -203,4 +203,4 @@ def test_probabilities_of_other_blocks_are_an_error():
     with pytest.raises(ValueError, match="mismatch"):
         chosen([0.9, 0.8], [40])
     with pytest.raises(ValueError, match="mismatch"):
-        likely_comments(np.ones(2, np.float32), np.ones(3, np.float32), np.ones(2, np.uint32))
+        user_comments(np.ones(2, np.float32), np.ones(3, np.float32), np.ones(2, np.uint32))
