@@ -37,6 +37,21 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def temporary_files() -> Path:
+    """Return the folder of temporary files, that of TMPDIR or the system's.
+
+    Raises:
+        ConfigurationError: there is none in which a file can be written.
+    """
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"cannot write temporary files: {_reason(error)}; one of them, "
+            "or one that TMPDIR names, must be writable and have room"
+        ) from error
+
+
 @contextmanager
 def locked(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Hold the folder's lock, which the kernel releases however this process ends.

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import html_hash
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.folders import temporary_files
 from dehusk.streams.offline.run import is_page
 from dehusk.streams.sources.page import Outcome
 
@@ -96,8 +97,12 @@ class PageStore:
 
 @contextmanager
 def open_empty_store() -> Iterator[PageStore]:
-    """Open a store to which pages are to be added."""
-    with tempfile.TemporaryFile() as html:
+    """Open a store to which pages are to be added.
+
+    Raises:
+        ConfigurationError: no temporary file can be written.
+    """
+    with tempfile.TemporaryFile(dir=temporary_files()) as html:
         yield PageStore(html)
 
 
@@ -106,7 +111,7 @@ def open_store(outcomes: Iterable[Outcome], limit: int | None = None) -> Iterato
     """Store the first pages, at most `limit`; messages that are no pages are left out.
 
     Raises:
-        ConfigurationError: there is no page.
+        ConfigurationError: there is no page, or no temporary file can be written.
     """
     with open_empty_store() as store:
         for outcome in islice(filter(is_page, outcomes), limit):

@@ -6,7 +6,6 @@ the next start answers at the same addresses.
 
 import random
 import socket
-import tempfile
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import orjson
 from msgspec import Meta
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.folders import claimed_folder
+from dehusk.streams.folders import claimed_folder, temporary_files
 
 _PREFIX = "dehusk-stack-"
 _CLAIM = "claim"
@@ -27,8 +26,12 @@ _Port = Annotated[int, Meta(ge=1, le=65_535)]
 
 
 def temporary_folder() -> AbstractContextManager[Path]:
-    """Return a folder that is removed at the end, or by the next call if this process is killed."""
-    return claimed_folder(Path(tempfile.gettempdir()), _PREFIX, _CLAIM)
+    """Return a folder that is removed at the end, or by the next call if this process is killed.
+
+    Raises:
+        ConfigurationError: no temporary file can be written.
+    """
+    return claimed_folder(temporary_files(), _PREFIX, _CLAIM)
 
 
 LOOPBACK = "127.0.0.1"

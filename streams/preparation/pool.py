@@ -6,7 +6,6 @@ Their temporary folder is locked while they live, so that the next pool can remo
 import asyncio
 import math
 import os
-import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -24,7 +23,7 @@ from dehusk.inference.sites import SiteKey, open_naming
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Message
 from dehusk.schemas.pickled import PickledByFields
-from dehusk.streams.folders import claim, remove_abandoned
+from dehusk.streams.folders import claim, remove_abandoned, temporary_files, writing
 from dehusk.streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, Preparer, Writing, WrittenDocument
 from dehusk.streams.settings import MIB, PageLimits
@@ -206,9 +205,15 @@ def _size(task: Task) -> int:
 
 @cache
 def claim_folder() -> TextIO:
-    """Remove the temporary folders of killed processes, and lock this process's own while it lives."""
-    remove_abandoned(Path(tempfile.gettempdir()), "pymp-*", _LOCK)
-    return claim(Path(get_temp_dir()), _LOCK)  # open until the end, as the cache keeps it
+    """Remove the temporary folders of killed processes, and lock this process's own while it lives.
+
+    Raises:
+        ConfigurationError: it cannot be made.
+    """
+    parent = temporary_files()
+    with writing(parent):
+        remove_abandoned(parent, "pymp-*", _LOCK)
+        return claim(Path(get_temp_dir()), _LOCK)  # open until the end, as the cache keeps it
 
 
 os.register_at_fork(after_in_child=claim_folder.cache_clear)  # a forked process has a folder of its own

@@ -1,6 +1,7 @@
-"""Folders of multiprocessing whose processes were killed, and those that are in use."""
+"""Folders of multiprocessing whose processes were killed, and those that are in use or cannot be made."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -54,3 +55,22 @@ def test_the_folder_of_a_process_that_was_killed_is_removed_by_the_next(claim: C
     for process in (living, ending):
         process.communicate("\n")
     assert list(tmp_path.iterdir()) == [foreign]
+
+
+@pytest.mark.parametrize("command", ["clean", "inspect", "label", "up"])
+def test_a_system_without_room_for_temporary_files_is_named_in_a_line(command: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<p>A paragraph of prose.")
+    words = [command, *([str(tmp_path / "page.html")] if command != "up" else [])]
+    ended = subprocess.run(
+        ["prlimit", "--fsize=0", sys.executable, "-m", "dehusk", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert re.fullmatch(
+        r"dehusk: cannot write temporary files: No usable temporary directory found in \[.*\]; one of them, "
+        r"or one that TMPDIR names, must be writable and have room\n",
+        ended.stderr,
+    )
