@@ -78,7 +78,10 @@ class InspectorProcess:
             raise UnavailableError("the worker stops")
         if self.pid is None or self._session is None:
             await self.kill()
-            self._session = await self._start()
+            try:
+                self._session = await self._start()
+            except OSError as error:  # no room for its folder, or no process may be started
+                raise UnavailableError(f"the inspector does not start: {error.strerror}") from error
         return self._session
 
     async def end(self) -> None:

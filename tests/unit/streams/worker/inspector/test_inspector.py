@@ -316,6 +316,16 @@ async def test_a_setting_that_does_not_fit_is_said(
     assert (status, text.startswith("the inspector does not start: ")) == (503, True)
 
 
+async def test_a_folder_that_cannot_be_made_is_said_and_tried_again(
+    client: aiohttp.ClientSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "later"
+    monkeypatch.setattr("dehusk.streams.worker.inspector.inspector.get_temp_dir", lambda: str(folder))
+    assert await paste(client) == (503, "the inspector does not start: No such file or directory\n")
+    folder.mkdir()
+    await opened(client)
+
+
 async def test_turns_are_taken_one_by_one_in_order() -> None:
     turns, order = Turns(), []
 
