@@ -5,6 +5,8 @@ import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
+import yaml
+
 from dehusk.streams.cli import cli
 
 ROOT = Path(__file__).parents[3]
@@ -45,7 +47,15 @@ def test_all_that_the_package_consists_of_is_copied() -> None:
 
 def test_the_image_needs_no_root() -> None:
     last = max(place for place, (instruction, _) in enumerate(STEPS) if instruction == "FROM")
-    assert ["USER", "dehusk"] in STEPS[last:]
+    assert ["USER", "10001"] in STEPS[last:]
+
+
+def test_its_user_is_that_of_the_chart() -> None:
+    """By its number: of a name, Kubernetes cannot tell that it is not root."""
+    worker = yaml.safe_load((ROOT / "docker/helm/values.yaml").read_text())["worker"]
+    (user,) = steps("USER")
+    assert int(user) == worker["podSecurityContext"]["runAsUser"]
+    assert any(f"--uid {user} " in command for command in steps("RUN"))
 
 
 def test_the_image_runs_a_command_that_there_is() -> None:
