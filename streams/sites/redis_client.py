@@ -23,6 +23,7 @@ from redis.exceptions import (
     RedisError,
     ResponseError,
 )
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.streams.settings import MIB, RedisSettings
@@ -35,13 +36,13 @@ HOW_TO_BOUND = "set maxmemory to what it may take, and maxmemory-policy to volat
 """Advice that makes Redis evict the least recently used sites, each as a whole."""
 _KEEPS_ALL = "noeviction"
 _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
-_NO_MEMORY, _NO_RIGHT = "used memory > 'maxmemory'", "can't run this command"
-_NO_CLUSTER = "Cluster mode is not enabled"
-"""Words of Redis in an error, anywhere in its text."""
+_NO_MEMORY = "used memory > 'maxmemory'"
+_REFUSED = re.compile("can't run this command|ACL failure in script|Cluster mode is not enabled")
+"""Words of Redis in an error, anywhere in its text; the second ones are of 7.2 and newer."""
 _WRAPPINGS = re.compile(
     r"Redis Cluster cannot be connected\. Please provide at least one reachable node: "
     r"|Command # \d+ \(.*?\) of pipeline caused error: |Error running script \(call to \w+\): "
-    r"|@user_script: ?\d+: ",
+    r"|@user_script: ?\d+: |ACL failure in script: | script: [0-9a-f]{40}, on @user_script:\d+",
     re.DOTALL,
 )
 """Text that the client and Redis add to an error."""
@@ -69,6 +70,15 @@ _MEANINGS = tuple(
             "{address} asks for a client's certificate: give --redis-certificate-file and --redis-key-file",
         ),
         (
+            "alert certificate (expired|revoked|unknown)|alert unknown ca",
+            "{address} does not trust --redis-certificate-file: give one that has not expired, of an "
+            "authority that the server knows",
+        ),
+        (
+            "certificate has expired",
+            "the certificate of {address} has expired: have it signed anew, and the server load it",
+        ),
+        (
             "certificate.*mismatch|doesn't match",
             "the certificate of {address} is one of another host: name it as the certificate does",
         ),
@@ -93,6 +103,10 @@ _MEANINGS = tuple(
             "{address} is no node of a Redis Cluster: leave --redis-cluster out",
         ),
         ("hash slot not served", "{address} is a node of a Redis Cluster {without_its_slots}"),
+        (
+            "no permissions to access (a key|one of the keys)",
+            "the user in the URL may not use the keys of dehusk: ACL SETUSER <user> ~dehusk:*",
+        ),
         ("db index is out of range", "{address} has no database of the number in the URL"),
     )
 )
@@ -153,7 +167,7 @@ class RedisClient:
             raise ConfigurationError(
                 f"Redis refuses {task}: {explain(str(error), self._settings)}"
             ) from error
-        except TimeoutError as error:
+        except (TimeoutError, RedisTimeoutError) as error:
             raise UnavailableError(explain_timeout(self._settings)) from error
         except (RedisError, RedisClusterException, OSError) as error:
             raise _translate(error, self._settings, task) from error
@@ -229,7 +243,7 @@ class RedisClient:
 
 def explain(text: str, redis: RedisSettings) -> str:
     """Return the cause and the remedy of an error; its own text if they are not known."""
-    text = _WRAPPINGS.sub("", text).strip("-( ,').")
+    text = _WRAPPINGS.sub("", text).strip("-( ,'\").")
     meaning = next((meaning for words, meaning in _MEANINGS if words.search(text)), None)
     return text if meaning is None else meaning.format(**_placeholders(redis))
 
@@ -310,7 +324,7 @@ def _translate(error: Exception, settings: RedisSettings, task: str) -> DehuskEr
         return ConfigurationError(
             f"Redis refuses {task}: {address} is a node of a Redis Cluster: give --redis-cluster"
         )
-    if _NO_RIGHT in text or _NO_CLUSTER in text:
+    if _REFUSED.search(text):
         return ConfigurationError(f"Redis refuses {task}: {explain(text, settings)}")
     return UnavailableError(f"Redis does not answer: {explain(text, settings)}")
 

@@ -4,11 +4,20 @@ import asyncio
 import re
 
 import pytest
+from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.settings import MIB, RedisSettings
-from dehusk.streams.sites.redis_client import ServerUse, explain, explain_timeout, memory_advice, server_use
+from dehusk.streams.sites.redis_client import (
+    RedisClient,
+    ServerUse,
+    explain,
+    explain_timeout,
+    memory_advice,
+    server_use,
+)
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
 PLAIN, TLS = RedisSettings("redis://user:word@cache:7000/0"), RedisSettings("rediss://user:word@cache")
@@ -39,11 +48,14 @@ CERTIFICATE = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: "
         (TLS, "Connection reset by peer", "cache:6379 closed the connection: .* one without TLS"),
         (TLS, f"{CERTIFICATE}self-signed certificate (_ssl.c:1006).", "of no authority .*--redis-ca-file"),
         (TLS, f"{CERTIFICATE}IP address mismatch, certificate is not valid", "is one of another host"),
-        (TLS, f"{CERTIFICATE}certificate has expired", "certificate has expired"),
+        (TLS, f"{CERTIFICATE}certificate has expired", "the certificate of .* has expired: have it"),
+        (TLS, "[SSL: SSLV3_ALERT] sslv3 alert certificate expired", "does not trust --redis-cert"),
+        (TLS, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca", "does not trust --redis-cert"),
         (TLS, "[SSL: WRONG_VERSION_NUMBER] wrong version number", "begin the URL with redis://"),
         (TLS, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert", "--redis-certificate-file"),
         (PLAIN, "Authentication required.", r"redis\[s\]://\[user\]:password@cache:7000/0"),
         (PLAIN, "invalid username-password pair or user is disabled.", "in the URL is wrong"),
+        (PLAIN, "No permissions to access a key", "ACL SETUSER <user> ~dehusk:[*]$"),
         (PLAIN, "DB index is out of range", "cache:7000 has no database of the number"),
         (
             PLAIN,
@@ -71,6 +83,23 @@ def test_the_text_of_a_script_is_no_part_of_its_error() -> None:
     assert explain(said.replace("read only replica", "wall"), PLAIN) == (
         "READONLY You can\\'t write against a wall"
     )
+
+
+async def test_a_right_that_a_script_lacks_is_a_refusal() -> None:
+    said = "ACL failure in script: User dehusk has no permissions to run the 'hset' command"
+    client = RedisClient(PLAIN)
+    for place in ("", f" script: {'0' * 40}, on @user_script:305."):
+        error = ResponseError(f"Command # 1 (EVAL -- Counts) of pipeline caused error: {(said + place,)}")
+        with pytest.raises(ConfigurationError) as raised, client.errors("to count pages"):
+            raise error
+        assert str(raised.value) == (
+            "Redis refuses to count pages: User dehusk has no permissions to run the 'hset' command"
+        )
+
+
+async def test_a_time_limit_of_the_client_is_told_as_one() -> None:
+    with pytest.raises(UnavailableError, match=r"--redis-seconds.*TLS"), RedisClient(TLS).errors("to count"):
+        raise RedisTimeoutError("Timeout connecting to server")
 
 
 def test_one_without_tls_may_be_what_never_answers() -> None:
