@@ -117,6 +117,7 @@ class Catalogue:
         sites: list[str] = []
         unreadable: list[Unreadable] = []
         with self._redis.errors(_TASK):
+            await self._redis.check_whole()
             async for key in self._redis.raw.scan_iter(match=f"{KEY_PREFIX}*", count=_SCANNED):
                 if isinstance(site := _read_key(key), str):
                     sites.append(site)

@@ -34,6 +34,8 @@ Call = Sequence[bytes | str | int]
 """The key and the arguments of a script, in its order."""
 HOW_TO_BOUND = "set maxmemory to what it may take, and maxmemory-policy to volatile-lru"
 """Advice that makes Redis evict the least recently used sites, each as a whole."""
+CHECKED_KEYS = tuple(f"dehusk:check:{{{number}}}" for number in range(256))
+"""Keys of no site; each server of a cluster has some of them."""
 _KEEPS_ALL = "noeviction"
 _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 _NO_MEMORY = "used memory > 'maxmemory'"
@@ -198,12 +200,20 @@ class RedisClient:
             replies[index] = reply
         return replies
 
-    async def one_per_server(self, keys: Sequence[str]) -> list[str]:
-        """Return one of the keys for each server that holds some of them."""
+    async def check_whole(self) -> None:
+        """Look up keys that a node of a Redis Cluster refuses, if it is taken for a Redis that has all."""
         if isinstance(self.raw, Redis):
-            return [keys[0]]
+            pipeline = self.raw.pipeline(transaction=False)
+            for key in CHECKED_KEYS:
+                pipeline.hget(key, "")
+            await pipeline.execute()
+
+    async def checked_keys(self) -> list[str]:
+        """Return one of the checked keys for each server."""
+        if isinstance(self.raw, Redis):
+            return [CHECKED_KEYS[0]]
         await self.raw.initialize()
-        return list({self.raw.get_node_from_key(key): key for key in keys}.values())
+        return list({self.raw.get_node_from_key(key): key for key in CHECKED_KEYS}.values())
 
     async def memory(self) -> list[Mapping[str, Any]]:
         """Return the section `memory` of INFO of each server."""

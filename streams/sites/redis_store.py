@@ -57,8 +57,6 @@ KEY_PREFIX = f"dehusk:{LAYOUT}:"
 _SCRIPT = Script("observe.lua")
 _TASK = "to count pages"
 _DAY = 24 * 60 * 60
-_CHECKED_KEYS = tuple(f"dehusk:check:{{{number}}}" for number in range(256))
-"""Keys of no site; each server of a cluster has some of them."""
 _log = logging.getLogger(__name__)
 
 
@@ -120,7 +118,9 @@ class RedisSiteStatistics:
         """
         nothing = (1, 1, 1, 1, _DAY, bytes(KEY_BYTES), b"", b"")
         async with self._redis.in_time(_TASK):
-            keys = await self._redis.one_per_server(_CHECKED_KEYS)
+            if not self._has_advised:
+                await self._redis.check_whole()
+            keys = await self._redis.checked_keys()
         await self.run(_SCRIPT, [(key, *nothing) for key in keys])
         if not self._has_advised:
             await self._advise()

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -162,6 +163,15 @@ async def stored(server: RedisSettings, site: str) -> StoredSite:
 DROPPED = TextSample(1, "Sign up", 3, dropped=True)
 SAVED = TextSample(1000, "It grinds", 1, saved=True)
 REPEATED = TextSample(2, "Home", 4)
+
+
+@pytest.mark.parametrize("words", [("list",), ("export",), ("forget", "--all", "--yes"), ("import",)])
+def test_a_node_of_a_cluster_does_not_pass_for_all_of_it(
+    cluster: RedisSettings, words: tuple[str, ...]
+) -> None:
+    export = succeed(cluster, "export")
+    alone = replace(cluster, cluster=False)
+    assert fail(alone, *words, stdin=export).endswith("is a node of a Redis Cluster: give --redis-cluster\n")
 
 
 async def test_sites_are_listed_with_what_is_known_of_them(server: RedisSettings) -> None:

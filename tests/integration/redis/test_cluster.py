@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from redis.crc import key_slot
 
-from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.settings import RedisSettings
 
@@ -175,3 +175,10 @@ async def test_a_user_of_few_rights_counts_in_a_cluster(cluster, opened, page):
         await store.check()
         await observe_all(store, page, 0)
         assert await observe_all(store, page, 1) == [1] * 40
+
+
+async def test_a_node_that_is_taken_for_a_redis_alone_is_told_of(cluster, opened):
+    for node in await asyncio.to_thread(cluster):
+        async with opened(node) as store:
+            with pytest.raises(ConfigurationError, match=r"node of a Redis Cluster: give --redis-cluster$"):
+                await store.check()
