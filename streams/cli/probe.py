@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 from rich.filesize import decimal
 
+from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.cli.shared.kafka_options import (
     kafka_options,
     membership_options,
@@ -271,10 +272,15 @@ def _show(result: Probe, creating: list[str], granting: list[str], worker: str |
 
 
 def _no_worker(result: Probe) -> str:
+    missing = (
+        "--schema-registry URL"
+        if set(result.reasons_against) == {BrokenReason.UNKNOWN_SCHEMA}
+        else "--source and the crawler's format, or with --source json --field url=PATH --field html=PATH "
+        "for JSON of your own"
+    )
     return (
         "No worker fits yet: all that was looked at would become dead letters: "
-        f"{', '.join(result.reasons_against)}.\nThe column `why` says more. Look again with --source and "
-        "the crawler's format, or with --source json --field url=PATH --field html=PATH for JSON of your own."
+        f"{', '.join(result.reasons_against)}.\nThe column `why` says more. Look again with {missing}."
     )
 
 
