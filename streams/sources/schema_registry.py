@@ -2,12 +2,14 @@
 
 import base64
 import json
+import ssl
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, cast
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
@@ -32,7 +34,18 @@ _PATIENCE_SECONDS = 60.0
 """Time for which messages wait for a schema that the registry refuses while it answers for others."""
 MAX_REFERENCES = 100
 """Schemas that one schema may refer to, also indirectly."""
-UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
+_INVALID = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+_MISSING = range(40_400, 40_500)
+"""Codes of a registry for what it does not have; other servers answer 404, too, but without one."""
+_IS_PATH_RIGHT = "is the path of --schema-registry that of its interface for Confluent's clients?"
+_REFUSED: Mapping[int, str] = {
+    HTTPStatus.NOT_FOUND: _IS_PATH_RIGHT,
+    **dict.fromkeys(
+        (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
+        "does the URL of --schema-registry have a user who may read schemas?",
+    ),
+}
+"""Advice where a schema is refused, by the status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +138,12 @@ class SchemaRegistry:
                 with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
                     return msgspec.json.decode(answer.read(MAX_ANSWER), type=_Registered).id
             except HTTPError as error:
-                with error:
-                    told = _told(error.read(MAX_ANSWER))
+                told = _told(error)
                 if error.code != HTTPStatus.NOT_FOUND or place != path:
-                    raise self._registration_error(subject, error.code, told) from error
+                    raise self._registration_error(subject, error.code, _message(told)) from error
             except (OSError, HTTPException) as error:
-                raise UnavailableError(
-                    f"the schema registry at {self._host} is unavailable: {error}; start it, or give its "
-                    "address with --schema-registry URL"
+                raise self._unavailable_error(
+                    error, "start it, or give its address with --schema-registry URL"
                 ) from error
             except (ValueError, msgspec.MsgspecError) as error:
                 raise ConfigurationError(
@@ -155,7 +166,7 @@ class SchemaRegistry:
                     "administrator register the file of schemas/registry/ for this subject"
                 )
             case HTTPStatus.NOT_FOUND:
-                advice = "is the path of --schema-registry that of its interface for Confluent's clients?"
+                advice = _IS_PATH_RIGHT
             case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return UnavailableError(
                     f"{answers}: is the schema of the subject of another language? If so, write to another "
@@ -246,15 +257,16 @@ class SchemaRegistry:
             with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
                 content = answer.read(MAX_ANSWER)
         except HTTPError as error:
-            error.close()
-            if error.code in UNKNOWN:
+            told = _told(error)
+            if error.code in _INVALID or told.get("error_code") in _MISSING:
                 message = f"the registry at {self._host} does not know schema {reference}"
                 raise PageError(BrokenReason.UNKNOWN_SCHEMA, message) from error
-            raise self._refused(f"answers {error.code}", reference) from error
+            advice = f" ({_REFUSED[error.code]})" if error.code in _REFUSED else ""
+            raise self._refused(f"answers {error.code}{advice}", reference) from error
         except (OSError, HTTPException, ValueError) as error:
             if self._answers():
                 raise self._refused(f"answers others, but fails ({error})", reference) from error
-            raise UnavailableError(f"the schema registry at {self._host} is unavailable: {error}") from error
+            raise self._unavailable_error(error) from error
         try:
             fields = json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -276,19 +288,34 @@ class SchemaRegistry:
             return False
         return True
 
+    def _unavailable_error(self, error: Exception, advice: str = "") -> UnavailableError:
+        """Return the error of a registry that cannot be asked, with advice, or that for its certificate."""
+        cause = error.reason if isinstance(error, URLError) else error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            cause = f"its certificate is refused: {cause.verify_message}"
+            advice = "the variable SSL_CERT_FILE names a file of authorities of your own"
+        told = f"the schema registry at {self._host} is unavailable: {cause}"
+        return UnavailableError(f"{told}; {advice}" if advice else told)
+
     def _refused(self, how: str, reference: str) -> RefusedSchemaError:
         return RefusedSchemaError(
             f"the schema registry at {self._host} {how} for schema {reference}", reference
         )
 
 
-def _told(content: bytes) -> str:
-    """Return the message of an answer that refuses, if it has one."""
+def _told(error: HTTPError) -> dict[str, Any]:
+    """Return the fields of an answer that refuses; none if they cannot be read."""
     try:
-        message = str(json.loads(content)["message"])
-    except (ValueError, RecursionError, TypeError, KeyError):
-        return ""
-    return f" ({' '.join(message.split())[:_SHOWN]})"
+        with error:
+            fields = json.loads(error.read(MAX_ANSWER))
+    except (OSError, HTTPException, ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _message(told: dict[str, Any]) -> str:
+    message = " ".join(str(told.get("message", "")).split())[:_SHOWN]
+    return f" ({message})" if message else ""
 
 
 def _split_url(url: str) -> SplitResult:

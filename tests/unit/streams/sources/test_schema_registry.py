@@ -1,6 +1,7 @@
 import io
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from dehusk.streams.local.folder import free_ports
 from dehusk.streams.sources import schema_registry
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.source import MissingSchemaError, RefusedSchemaError
+from tests.authority import Authority
 
 PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
 CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}
@@ -147,11 +149,21 @@ def test_a_schema_that_is_not_avro_belongs_to_the_message(server):
     assert raised.value.reason is BrokenReason.UNKNOWN_SCHEMA
 
 
-@pytest.mark.parametrize("answer", [(500, b""), (503, b""), (401, b""), (429, b""), (200, b"<html>")])
-def test_a_registry_in_trouble_is_asked_again_later(server, answer, now):
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((500, b""), "answers 500 for"),
+        ((401, b""), "a user who may read schemas"),
+        ((429, b""), "answers 429 for"),
+        ((200, b"<html>"), "no JSON"),
+        ((404, b"default backend"), "is the path of --schema-registry"),
+        ((404, b'{"error_code": 404}'), "is the path of --schema-registry"),
+    ],
+)
+def test_a_registry_in_trouble_is_asked_again_later(server, answer, words, now):
     server.answers["/schemas/ids/1"] = answer
     registry = SchemaRegistry(f"http://{server.host}")
-    with pytest.raises(UnavailableError, match=server.host):
+    with pytest.raises(UnavailableError, match=f"{server.host}.*{words}"):
         registry.schema("ids/1")
     server.holds("/schemas/ids/1", PAGE)
     now[0] += 5
@@ -375,6 +387,20 @@ def test_a_schema_that_is_there_is_not_registered_again(server):
     server.answers["/subjects/a%2Fb-value"] = 200, b'{"subject": "a/b-value", "version": 1, "id": 7}'
     assert SchemaRegistry(f"http://{server.host}").register("a/b-value", "JSON", "{}") == 7
     assert server.posted == [("/subjects/a%2Fb-value", {"schema": "{}", "schemaType": "JSON"})]
+
+
+def test_a_registry_whose_certificate_is_not_trusted_names_the_variable(server, tmp_path, monkeypatch):
+    authority = Authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.certify("registry", "127.0.0.1"))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.holds("/schemas/ids/1", PAGE)
+    registry = SchemaRegistry(f"https://{server.host}")
+    for ask in (lambda: registry.schema("ids/1"), lambda: registry.register("out-value", "AVRO", "{}")):
+        with pytest.raises(UnavailableError, match=r"certificate is refused: .* SSL_CERT_FILE"):
+            ask()
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    assert SchemaRegistry(f"https://{server.host}").schema("ids/1").avro is not None
 
 
 def test_a_new_schema_is_registered(server):
