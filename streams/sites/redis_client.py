@@ -298,21 +298,25 @@ def _raw_client(settings: RedisSettings) -> Redis | RedisCluster:
     try:
         if not _DATABASE.fullmatch(urlsplit(settings.url).path) and settings.url.startswith("redis"):
             raise ValueError  # noqa: TRY301 the client would take the database 0
-        return kind.from_url(
+        client = kind.from_url(
             settings.url,
             retry=Retry(NoBackoff(), 1),
             socket_timeout=settings.timeout,
             socket_connect_timeout=settings.timeout,
             **_tls_options(settings),
         )
+        if isinstance(client, Redis):
+            pool = client.connection_pool
+            pool.connection_class(**pool.connection_kwargs)  # the first one to refuse parameters of the URL
     except RedisClusterException as error:
         raise ConfigurationError(
             f"{without_password(settings.url)} is no URL of a Redis Cluster: it has the database 0 alone"
         ) from error
-    except ValueError:
+    except (TypeError, ValueError, RedisError):
         url = without_password(settings.url)
         advice = "redis[s]://[user:password@]host[:port][/number], with %XX for what has a meaning in a URL"
         raise ConfigurationError(f"{url} is no URL of a Redis: {advice}") from None  # it may say the password
+    return client
 
 
 def _tls_options(settings: RedisSettings) -> dict[str, Any]:

@@ -14,7 +14,16 @@ _TEXT = np.array([5], np.uint64)
 PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32), np.array([True]))
 
 
-@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "", "redis://localhost:6379/abc"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:6379",
+        "http://localhost",
+        "",
+        "redis://localhost:6379/abc",
+        "redis://localhost:6379?timeout=3",
+    ],
+)
 @pytest.mark.parametrize("cluster", [False, True])
 def test_says_that_a_url_is_none_of_a_redis(url, cluster):
     with pytest.raises(ConfigurationError, match="no URL of a Redis"):
