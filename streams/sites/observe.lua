@@ -28,11 +28,15 @@ local GROUPS = 32
 local SIZES = '>' .. ('I2'):rep(GROUPS)
 local NEW, COUNTED, COPY = 0, 1, 2
 local FEW_PAGES, PAGE_FIELDS = 256, 64
+local FEW_SEARCHES = 32
+local PACKED_AT_ONCE = 500
+local PRIME = 2 ^ 32 + 15
 
 local site = KEYS[1]
 local most_pages, most_texts, most_structures = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local lifetime, half_life = ARGV[4], tonumber(ARGV[5])
-local now = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local now, salt = tonumber(time[1]), 2 * tonumber(time[2]) + 1
 
 -- Whether a field has as many entries as it says; one that is not there has none.
 local function is_whole(packed, width)
@@ -65,7 +69,7 @@ end
 local changed = false
 
 local function load(packed, width)
-  local entries = {groups = {}, width = width, size = 0}
+  local entries = {groups = {}, searches = {}, width = width, size = 0}
   local sizes = packed and {struct.unpack(SIZES, packed)}
   local start = 2 * GROUPS + 1
   for index = 1, GROUPS do
@@ -77,7 +81,48 @@ local function load(packed, width)
   return entries
 end
 
+-- Packs a list of the last four bytes of a key, as a number, the value there, and so on.
+local function pack_group(list, width)
+  local packed, entry = {}, 'I4c' .. width - REST
+  for at = 1, #list, 2 * PACKED_AT_ONCE do
+    local last = math.min(at + 2 * PACKED_AT_ONCE - 1, #list)
+    packed[#packed + 1] = struct.pack('>' .. entry:rep((last - at + 1) / 2), unpack(list, at, last))
+  end
+  return table.concat(packed)
+end
+
+-- Where a table has what is known of a key: nobody foresees it, so no keys are made to share one.
+local function salted(rest)
+  return rest * salt % PRIME
+end
+
+-- Has a group as such a list from some searches on, as each reads all of what is packed: a page may have thousands
+-- of texts that were made to share a group.
+local function open(entries, index)
+  local group, searches = entries.groups[index], (entries.searches[index] or 0) + 1
+  entries.searches[index] = searches
+  if type(group) == 'table' or searches <= FEW_SEARCHES then
+    return group
+  end
+  local list, entry = {places = {}}, '>I4c' .. entries.width - REST
+  for at = 1, #group, entries.width do
+    local rest, value = struct.unpack(entry, group, at)
+    list[#list + 1], list[#list + 2] = rest, value
+    list.places[salted(rest)] = #list
+  end
+  entries.groups[index] = list
+  return list
+end
+
+local function close_all(entries)
+  for index, group in ipairs(entries.groups) do
+    entries.groups[index] = type(group) == 'table' and pack_group(group, entries.width) or group
+  end
+  entries.searches = {}
+end
+
 local function save(entries)
+  close_all(entries)
   local sizes = {}
   for index, group in ipairs(entries.groups) do
     sizes[index] = #group / entries.width
@@ -96,40 +141,53 @@ local function find(group, rest, width)
   return at
 end
 
--- The group of a key, the place of the key in it, or nil, and what is kept there, or nothing.
+-- The group of a key, the place of the value in it, or nil, and what is kept there, or nothing.
 local function get(entries, first, rest, nothing)
-  local group = entries.groups[first + 1]
-  local at = find(group, rest, entries.width)
-  return group, at, at and group:sub(at + REST, at + entries.width - 1) or nothing
+  local group = open(entries, first + 1)
+  if type(group) == 'table' then
+    local at = group.places[salted(rest)]
+    return group, at, at and group[at] or nothing
+  end
+  local at = find(group, struct.pack('>I4', rest), entries.width)
+  at = at and at + REST
+  return group, at, at and group:sub(at, at + entries.width - REST - 1) or nothing
 end
 
 local function put(entries, first, rest, group, at, value)
-  if at then
-    entries.groups[first + 1] = group:sub(1, at + REST - 1) .. value .. group:sub(at + entries.width)
+  entries.size = entries.size + (at and 0 or 1)
+  if type(group) == 'table' then
+    if not at then
+      at = #group + 2
+      group[at - 1], group.places[salted(rest)] = rest, at
+    end
+    group[at] = value
+  elseif at then
+    entries.groups[first + 1] = group:sub(1, at - 1) .. value .. group:sub(at + #value)
   else
-    entries.groups[first + 1] = group .. rest .. value
-    entries.size = entries.size + 1
+    entries.groups[first + 1] = group .. struct.pack('>I4', rest) .. value
   end
 end
 
 -- Puts what `change` makes of its pages and its place in the group under each key, and forgets it if that is nil.
 local function change_all(entries, change)
+  close_all(entries)
   entries.size = 0
   for index, group in ipairs(entries.groups) do
     local kept = {}
     for at = 1, #group, entries.width do
       local value = change((struct.unpack('>I2', group, at + REST)), group, at + REST)
       if value then
-        kept[#kept + 1] = group:sub(at, at + REST - 1) .. value
+        kept[#kept + 1], kept[#kept + 2] = struct.unpack('>I4', group, at), value
       end
     end
-    entries.size = entries.size + #kept
-    entries.groups[index] = table.concat(kept)
+    entries.size = entries.size + #kept / 2
+    entries.groups[index] = pack_group(kept, entries.width)
   end
 end
 
 -- The most pages that any of the half of the entries with the fewest pages has.
 local function median(entries)
+  close_all(entries)
   local entries_with = {}
   for _, group in ipairs(entries.groups) do
     for at = REST + 1, #group, entries.width do
@@ -239,7 +297,7 @@ end
 -- Adds what is known of each text to the answer.
 local function observe_texts(keys, counting, answer)
   for from = 1, #keys, REST + 1 do
-    local first, rest = keys:byte(from), keys:sub(from + 1, from + REST)
+    local first, rest = struct.unpack('>BI4', keys, from)
     local group, at, known = get(texts, first, rest, NO_TEXT)
     answer[#answer + 1] = known
     if counting then
@@ -252,7 +310,7 @@ end
 -- Adds what is known of each structure to the answer.
 local function observe_structures(records, counting, answer)
   for from = 1, #records, REST + 11 do
-    local first, rest, blocks, likelihood = struct.unpack('>Bc4I4I6', records, from)
+    local first, rest, blocks, likelihood = struct.unpack('>BI4I4I6', records, from)
     local group, at, known = get(structures, first, rest, NO_STRUCTURE)
     answer[#answer + 1] = known
     if counting then

@@ -548,6 +548,17 @@ async def test_of_too_many_texts_on_a_page_some_are_counted_and_all_answered(red
     assert of_texts[0] + of_texts[1] == of_structures[0] + of_structures[1] == len(more)
 
 
+async def test_texts_made_to_be_slow_to_search_for_are_counted_in_time(redis, fresh):
+    inverse = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
+    # their keys share a group, and begin with a byte of which it is full
+    texts = [(key << 27) * inverse % (1 << 64) for key in range(9_900)]
+    pages = [page(fresh, f"/{number}", number, *texts[number % 2 :: 2]) for number in range(8)]
+    double = MemorySiteStatistics()
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as real:
+        for one, other in zip(await real.observe(pages), await double.observe(pages), strict=True):
+            assert columns(one) == columns(other)
+
+
 async def test_sends_the_script_again_to_a_server_that_forgot_it(redis, fresh):
     async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
         await store.observe([page(fresh, "/1", 1)])
