@@ -1,5 +1,6 @@
 """Web pages that a command serves to browsers of this machine, under its own names, with a strict policy."""
 
+import asyncio
 import re
 import ssl
 from base64 import b64encode
@@ -14,6 +15,9 @@ from aiohttp.typedefs import Handler, Middleware
 
 from dehusk.schemas.errors import ConfigurationError
 
+MAX_CONNECTIONS = 100
+"""Open connections from which on the oldest one without a request is closed for a new one."""
+_HANDSHAKE_SECONDS = 5.0
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:]+)(:\d+)?")
 
 
@@ -69,18 +73,58 @@ async def serving(
 ) -> AsyncIterator[str]:
     """Serve pages, and yield their URL; port 0 is any free one.
 
+    Connections are bounded in number, so that nobody takes all files that this process may open.
+
     Raises:
         ConfigurationError: the port is taken, or there is no such interface; with the advice.
     """
+    entrance = _Entrance(pages)
     runner = web.AppRunner(pages, access_log=None)
     await runner.setup()
     try:
         with listening(f"{host}:{port}", advice):
-            await web.TCPSite(runner, host, port, ssl_context=tls).start()
-        bound, chosen = runner.addresses[0][:2]
-        yield f"{'https' if tls else 'http'}://{f'[{bound}]' if ':' in bound else bound}:{chosen}/"
+            listener = await asyncio.get_running_loop().create_server(
+                lambda: entrance.admit(runner.server),
+                host,
+                port,
+                ssl=tls,
+                ssl_handshake_timeout=_HANDSHAKE_SECONDS if tls else None,
+            )
+        try:
+            bound, chosen = listener.sockets[0].getsockname()[:2]
+            yield f"{'https' if tls else 'http'}://{f'[{bound}]' if ':' in bound else bound}:{chosen}/"
+        finally:
+            listener.close()
     finally:
         await runner.cleanup()
+
+
+class _Entrance:
+    """Entrance of an application's server, which is to answer others whoever holds connections open."""
+
+    def __init__(self, pages: web.Application) -> None:
+        self._busy: set[asyncio.BaseProtocol] = set()
+        pages.middlewares.insert(0, self._middleware())
+
+    def admit(self, server: web.Server | None) -> asyncio.Protocol:
+        """Return the protocol of a new connection; for it, the oldest without a request may be closed."""
+        assert server is not None  # noqa: S101 it is set up
+        idle = [each for each in server.connections if each not in self._busy]
+        for oldest in idle[: max(len(server.connections) - MAX_CONNECTIONS + 1, 0)]:
+            if oldest.transport is not None:
+                oldest.transport.close()
+        return server()
+
+    def _middleware(self) -> Middleware:
+        @web.middleware
+        async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
+            self._busy.add(request.protocol)
+            try:
+                return await handler(request)
+            finally:
+                self._busy.discard(request.protocol)
+
+        return note
 
 
 @contextmanager

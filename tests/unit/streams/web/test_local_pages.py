@@ -1,11 +1,24 @@
 """Pages for browsers of this machine."""
 
+import asyncio
 from base64 import b64encode
 from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
+from aiohttp import web
 
-from dehusk.streams.web.local_pages import embed, fill, is_loopback, is_own_name, page_policy
+from dehusk.streams.web.local_pages import (
+    MAX_CONNECTIONS,
+    embed,
+    fill,
+    is_loopback,
+    is_own_name,
+    page_policy,
+    serving,
+)
 
 
 def test_embedded_json_has_no_markup() -> None:
@@ -50,3 +63,36 @@ def test_elsewhere_any_address_is_one_and_the_given_name() -> None:
     assert is_own_name("192.168.1.2:80", "0.0.0.0")
     assert is_own_name("Inspector.example.org:80", "inspector.example.org")
     assert not is_own_name("evil.test", "0.0.0.0")
+
+
+async def test_silent_connections_give_way_to_others_and_those_with_a_request_stay() -> None:
+    pages, going_on = web.Application(), asyncio.Event()
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text="at once")
+
+    async def wait(_: web.Request) -> web.Response:
+        await going_on.wait()
+        return web.Response(text="at last")
+
+    pages.add_routes([web.get("/", answer), web.get("/wait", wait)])
+    async with serving(pages, "127.0.0.1", 0) as address, aiohttp.ClientSession(address) as session:
+        url = urlsplit(address)
+        waiting = asyncio.create_task(text_of(session, "/wait"))
+        silent = [await asyncio.open_connection(url.hostname, url.port) for _ in range(MAX_CONNECTIONS)]
+        for _, writer in silent:
+            writer.write(b"GET / HTTP/1.1\r\nHost:")
+        for _ in range(3):
+            assert await text_of(session, "/", headers={"Connection": "close"}) == "at once"
+        async with asyncio.timeout(10):
+            assert await silent[0][0].read() == b""
+        assert not silent[-1][0].at_eof()
+        going_on.set()
+        assert await waiting == "at last"
+        for _, writer in silent:
+            writer.close()
+
+
+async def text_of(session: aiohttp.ClientSession, path: str, **options: Any) -> str:
+    async with session.get(path, **options) as answer:
+        return await answer.text()
