@@ -82,11 +82,11 @@ def _block(block: Block) -> str:
 
 
 def _group(group: Group) -> str:
+    if group.kind == Container.NUMBERED_LIST:
+        return _numbered(group)
     children = _children(group)
     if group.kind == Container.ITEM:
         return f"<li>{_box(group)}{children}</li>"
-    if group.kind == Container.NUMBERED_LIST:
-        return _numbered(group)
     name = _GROUPS.get(Container(group.kind))
     return f"<{name}>{children}</{name}>" if name else children
 

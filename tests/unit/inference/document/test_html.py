@@ -104,6 +104,10 @@ def test_the_structure_of_the_content_is_kept(page: str, written: str) -> None:
     assert_allowed(found)
 
 
+def test_numbered_lists_within_each_other_take_linear_time() -> None:
+    assert html_of("<ol><li>a" * 30) == "<ol><li>a" * 30 + "</li></ol>" * 30
+
+
 @pytest.mark.parametrize(
     ("rendering", "absent"),
     [(Rendering(links=False), "<a"), (Rendering(images=False), "<img"), (Rendering(tables=False), "<table")],
