@@ -366,7 +366,7 @@ cdef inline bint _begins_as_few_do(const unsigned char *name) noexcept nogil:
     return first in b"bceifmnstux" and second in b"acefimotv >/\t\n\f\r"
 
 
-cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
+cdef inline bint _next(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
     """Find the next tag, comment or the like from a position on, if there is one."""
     cdef const unsigned char *found
     while position < size:
@@ -395,7 +395,7 @@ cdef bint _next(const unsigned char *text, size_t size, size_t position, Token *
     return False
 
 
-cdef void _read_tag(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
+cdef inline void _read_tag(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
     """Read a tag from its name on."""
     token.name = position
     while position < size and not _ends_name(text[position]):
@@ -417,14 +417,14 @@ cdef inline bint _is_self_closed(const unsigned char *text, Token *token) noexce
     return text[token.end - 1] == c">" and text[token.end - 2] == c"/"
 
 
-cdef size_t _begin_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
+cdef inline size_t _begin_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
     """Return where the next attribute begins, or the tag ends."""
     while position < size and (is_space(text[position]) or text[position] == c"/"):
         position += 1
     return position
 
 
-cdef size_t _end_of_name(const unsigned char *text, size_t size, size_t position) noexcept:
+cdef inline size_t _end_of_name(const unsigned char *text, size_t size, size_t position) noexcept:
     """Return the end of an attribute's name that begins at a position."""
     position += 1
     while position < size and not _ends_name(text[position]) and text[position] != c"=":
@@ -432,7 +432,7 @@ cdef size_t _end_of_name(const unsigned char *text, size_t size, size_t position
     return position
 
 
-cdef size_t _end_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
+cdef inline size_t _end_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:
     cdef size_t end
     position = _end_of_name(text, size, position)
     end = _skip_space(text, size, position)
@@ -482,7 +482,7 @@ cdef size_t _end_of_raw_text(
         position += 1
 
 
-cdef size_t _find(const unsigned char *text, size_t size, size_t position, unsigned char byte) noexcept:
+cdef inline size_t _find(const unsigned char *text, size_t size, size_t position, unsigned char byte) noexcept:
     """Return where a byte is found from a position on, or the size."""
     if position >= size:
         return size
@@ -490,7 +490,7 @@ cdef size_t _find(const unsigned char *text, size_t size, size_t position, unsig
     return size if found == NULL else <size_t> (found - text)
 
 
-cdef size_t _skip_space(const unsigned char *text, size_t size, size_t position) noexcept:
+cdef inline size_t _skip_space(const unsigned char *text, size_t size, size_t position) noexcept:
     while position < size and is_space(text[position]):
         position += 1
     return position
