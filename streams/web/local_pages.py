@@ -112,7 +112,7 @@ class _Entrance:
         idle = [each for each in server.connections if each not in self._busy]
         for oldest in idle[: max(len(server.connections) - MAX_CONNECTIONS + 1, 0)]:
             if oldest.transport is not None:
-                oldest.transport.close()
+                oldest.transport.abort()  # not close(), which waits for those who do not read
         return server()
 
     def _middleware(self) -> Middleware:

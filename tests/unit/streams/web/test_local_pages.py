@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from dehusk.streams.settings import MIB
 from dehusk.streams.web.local_pages import (
     MAX_CONNECTIONS,
     embed,
@@ -91,6 +92,26 @@ async def test_silent_connections_give_way_to_others_and_those_with_a_request_st
         assert await waiting == "at last"
         for _, writer in silent:
             writer.close()
+
+
+async def test_a_connection_that_reads_nothing_gives_way_too() -> None:
+    pages, asked, size = web.Application(), asyncio.Event(), 32 * MIB  # more than a system buffers
+
+    async def answer(_: web.Request) -> web.Response:
+        asked.set()
+        return web.Response(body=bytes(size))
+
+    pages.add_routes([web.get("/", answer)])
+    async with serving(pages, "127.0.0.1", 0) as address:
+        url = urlsplit(address)
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asked.wait()
+        others = [await asyncio.open_connection(url.hostname, url.port) for _ in range(MAX_CONNECTIONS + 5)]
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await reader.readexactly(size)
+        for _, each in ((reader, writer), *others):
+            each.close()
 
 
 async def text_of(session: aiohttp.ClientSession, path: str, **options: Any) -> str:
