@@ -91,13 +91,13 @@ local function pack_group(list, width)
   return table.concat(packed)
 end
 
--- Where a table has what is known of a key: nobody foresees it, so no keys are made to share one.
+-- The key of a table for that of an entry: nobody foresees it, so nobody makes keys that collide in the table.
 local function salted(rest)
   return rest * salt % PRIME
 end
 
--- Has a group as such a list from some searches on, as each reads all of what is packed: a page may have thousands
--- of texts that were made to share a group.
+-- The group of a number, unpacked into such a list once it is searched often: each search of a packed group reads
+-- it through, and a page may have thousands of texts that were made to share a group.
 local function open(entries, index)
   local group, searches = entries.groups[index], (entries.searches[index] or 0) + 1
   entries.searches[index] = searches
