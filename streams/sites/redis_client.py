@@ -34,7 +34,7 @@ Call = Sequence[bytes | str | int]
 """The key and the arguments of a script, in its order."""
 HOW_TO_BOUND = "set maxmemory to what it may take, and maxmemory-policy to volatile-lru"
 """Advice that makes Redis evict the least recently used sites, each as a whole."""
-CHECKED_KEYS = tuple(f"dehusk:check:{{{number}}}" for number in range(256))
+_CHECKED_KEYS = tuple(f"dehusk:check:{{{number}}}" for number in range(256))
 """Keys of no site; each server of a cluster has some of them."""
 _KEEPS_ALL = "noeviction"
 _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
@@ -204,16 +204,16 @@ class RedisClient:
         """Look up keys that a node of a Redis Cluster refuses, if it is taken for a Redis that has all."""
         if isinstance(self.raw, Redis):
             pipeline = self.raw.pipeline(transaction=False)
-            for key in CHECKED_KEYS:
+            for key in _CHECKED_KEYS:
                 pipeline.hget(key, "")
             await pipeline.execute()
 
     async def checked_keys(self) -> list[str]:
         """Return one of the checked keys for each server."""
         if isinstance(self.raw, Redis):
-            return [CHECKED_KEYS[0]]
+            return [_CHECKED_KEYS[0]]
         await self.raw.initialize()
-        return list({self.raw.get_node_from_key(key): key for key in CHECKED_KEYS}.values())
+        return list({self.raw.get_node_from_key(key): key for key in _CHECKED_KEYS}.values())
 
     async def memory(self) -> list[Mapping[str, Any]]:
         """Return the section `memory` of INFO of each server."""
