@@ -65,7 +65,7 @@ class _Worker(Worker):
 
     def environment(self) -> Mapping[str, str]:
         return {
-            **super().environment(),
+            **Worker.environment(self),
             "DEHUSK_WORKER_PROCESSES": str(_PROCESSES),
             "DEHUSK_WORKER_WITH_MARKDOWN": "true",
             "DEHUSK_WORKER_METADATA": "full",

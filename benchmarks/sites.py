@@ -6,7 +6,8 @@ which no other page has, and stand in 22 structures, two of which no other page 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,20 +92,22 @@ def measure(loads: Sequence[Load]) -> Iterator[Cost]:
 
 PACKED, PLAIN = "packed", "plain"
 Observe = Callable[[Sequence[SiteObservation]], Awaitable[object]]
+OpenStore = Callable[[str], AbstractAsyncContextManager[Observe]]
 
 
-async def _measure(load: Load, name: str, open_store: Callable[[str], Observe]) -> Cost:
+async def _measure(load: Load, name: str, open_store: OpenStore) -> Cost:
     with temporary_folder() as folder, LocalStack(folder, services=["redis"]) as stack:
-        observe, client = open_store(stack.addresses.redis), Redis.from_url(stack.addresses.redis)
-        client.config_set("maxmemory", 0)
-        await observe([_page(-1, np.random.default_rng(0))])
-        before, spent = _used(client), 0.0  # once what is used for the first time is there
-        for batch in load.batches():
-            begun = time.process_time()
-            await observe(batch)
-            spent += time.process_time() - begun
-        taken = _used(client) - before
-        client.close()
+        url = stack.addresses.redis
+        async with open_store(url) as observe:
+            with closing(Redis.from_url(url)) as client:
+                client.config_set("maxmemory", 0)
+                await observe([_page(-1, np.random.default_rng(0))])
+                before, spent = _used(client), 0.0  # once what is used for the first time is there
+                for batch in load.batches():
+                    begun = time.process_time()
+                    await observe(batch)
+                    spent += time.process_time() - begun
+                taken = _used(client) - before
     seconds, scripts, size = taken / (load.sites * load.pages)
     worker = spent / (load.sites * load.pages)
     return Cost(load, name, size, scripts, seconds * 1e6, worker * 1e6)
@@ -123,24 +126,30 @@ def _used(client: Redis) -> npt.NDArray[np.float64]:
     return np.array([cpu["used_cpu_user"] + cpu["used_cpu_sys"], scripts, sum(pipeline.execute())])
 
 
-def _packed(url: str) -> Observe:
-    return RedisSiteStatistics(RedisSettings(url, timeout=60)).observe
+@asynccontextmanager
+async def _packed(url: str) -> AsyncIterator[Observe]:
+    statistics = RedisSiteStatistics(RedisSettings(url, timeout=60))
+    try:
+        yield statistics.observe
+    finally:
+        await statistics.close()
 
 
-def _plain(url: str) -> Observe:
+@asynccontextmanager
+async def _plain(url: str) -> AsyncIterator[Observe]:
     """Store per site a set of pages and a hash of counts: of each text, and three of each structure."""
-    client = Redis.from_url(url)
+    with closing(Redis.from_url(url)) as client:
 
-    async def observe(pages: Sequence[SiteObservation]) -> None:
-        pipeline = client.pipeline(transaction=False)
-        for page in pages:
-            own = tally(page)
-            fields = [key.tobytes() for key in own.texts]
-            fields += [name + key.tobytes() for key in own.structures for name in (b"p", b"b", b"l")]
-            pipeline.eval(_PLAIN, 2, f"{page.site}:pages", f"{page.site}:texts", page.page[:8], *fields)
-        pipeline.execute()
+        async def observe(pages: Sequence[SiteObservation]) -> None:
+            pipeline = client.pipeline(transaction=False)
+            for page in pages:
+                own = tally(page)
+                fields = [key.tobytes() for key in own.texts]
+                fields += [name + key.tobytes() for key in own.structures for name in (b"p", b"b", b"l")]
+                pipeline.eval(_PLAIN, 2, f"{page.site}:pages", f"{page.site}:texts", page.page[:8], *fields)
+            pipeline.execute()
 
-    return observe
+        yield observe
 
 
 def _page(site: int, numbers: np.random.Generator) -> SiteObservation:
