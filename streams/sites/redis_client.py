@@ -312,7 +312,7 @@ def _raw_client(settings: RedisSettings) -> Redis | RedisCluster:
         raise ConfigurationError(
             f"{without_password(settings.url)} is no URL of a Redis Cluster: it has the database 0 alone"
         ) from error
-    except (TypeError, ValueError, RedisError):
+    except (AttributeError, TypeError, ValueError, RedisError):
         url = without_password(settings.url)
         advice = "redis[s]://[user:password@]host[:port][/number], with %XX for what has a meaning in a URL"
         raise ConfigurationError(f"{url} is no URL of a Redis: {advice}") from None  # it may say the password

@@ -73,7 +73,8 @@ async def serving(
 ) -> AsyncIterator[str]:
     """Serve pages, and yield their URL; port 0 is any free one.
 
-    Connections are bounded in number, so that nobody takes all files that this process may open.
+    Connections are bounded in number, so that silent ones do not take all files that this process may open;
+    those that have yet to agree on TLS are bounded in time.
 
     Raises:
         ConfigurationError: the port is taken, or there is no such interface; with the advice.
