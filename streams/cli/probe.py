@@ -273,7 +273,7 @@ def _show(result: Probe, creating: list[str], granting: list[str], worker: str |
 
 def _no_worker(result: Probe) -> str:
     missing = (
-        "--schema-registry URL"
+        "--schema-registry and the URL of the registry that has them"
         if set(result.reasons_against) == {BrokenReason.UNKNOWN_SCHEMA}
         else "--source and the crawler's format, or with --source json --field url=PATH --field html=PATH "
         "for JSON of your own"
