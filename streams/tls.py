@@ -1,7 +1,8 @@
-"""Certificates and keys of TLS, for the clients of Kafka and of Redis, and for the monitoring pages."""
+"""TLS: certificates and keys of clients and of the monitoring pages, and the faults of web servers."""
 
 import ssl
 from pathlib import Path
+from urllib.error import URLError
 
 from dehusk.schemas.errors import ConfigurationError
 
@@ -56,6 +57,18 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> N
         raise ConfigurationError(f"cannot read the TLS file {error.filename}: {error.strerror}") from error
     except _EncryptedError as error:
         raise ConfigurationError(_encrypted(key)) from error
+
+
+def tls_fault(error: Exception) -> str | None:
+    """Return why a web server cannot be asked by TLS, with advice; None for an error that is none of TLS."""
+    match error.reason if type(error) is URLError else error:
+        case ssl.SSLCertVerificationError(verify_message=message):
+            named = "the variable SSL_CERT_FILE names a file of authorities of your own"
+            return f"its certificate is refused: {message}; {named}"
+        case ssl.SSLError(reason="WRONG_VERSION_NUMBER"):
+            return "it has no TLS: give http:// instead of https://"
+        case _:
+            return None
 
 
 def _encrypted(key: Path | None) -> str:

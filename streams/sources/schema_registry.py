@@ -2,14 +2,13 @@
 
 import base64
 import json
-import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, cast
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
@@ -21,6 +20,7 @@ from dehusk.schemas.errors import ConfigurationError, DehuskError, PageError, Un
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.settings import MIB
 from dehusk.streams.sources.source import MissingSchemaError, RefusedSchemaError
+from dehusk.streams.tls import tls_fault
 from dehusk.streams.wording import without_password
 
 MAX_ANSWER = 16 * MIB
@@ -289,13 +289,10 @@ class SchemaRegistry:
         return True
 
     def _unavailable_error(self, error: Exception, advice: str = "") -> UnavailableError:
-        """Return the error of a registry that cannot be asked, with advice, or that for its certificate."""
-        cause = error.reason if isinstance(error, URLError) else error
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            cause = f"its certificate is refused: {cause.verify_message}"
-            advice = "the variable SSL_CERT_FILE names a file of authorities of your own"
-        told = f"the schema registry at {self._host} is unavailable: {cause}"
-        return UnavailableError(f"{told}; {advice}" if advice else told)
+        """Return the error of a registry that cannot be asked, with advice, or that of its TLS."""
+        fault = tls_fault(error)
+        told = f"the schema registry at {self._host} is unavailable: {fault or error}"
+        return UnavailableError(f"{told}; {advice}" if advice and fault is None else told)
 
     def _refused(self, how: str, reference: str) -> RefusedSchemaError:
         return RefusedSchemaError(

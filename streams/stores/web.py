@@ -15,6 +15,7 @@ import msgspec
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, is_below, shown
 from dehusk.streams.stores.piece import Piece, answer_seconds
+from dehusk.streams.tls import tls_fault
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two attempts; each pause is twice as long as the one before."""
@@ -110,6 +111,8 @@ class WebServer:
             except (InvalidURL, ValueError) as error:
                 raise StoreError(f"{shown(url)} has no host that can be asked") from error
             except (OSError, HTTPException) as error:
+                if fault := tls_fault(error):
+                    raise StoreAwayError(f"{shown(self.url)} does not give {shown(url)}: {fault}") from error
                 failure = error
             if time.monotonic() + pause > until:
                 why = failure.reason if type(failure) is URLError else failure

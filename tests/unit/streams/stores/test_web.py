@@ -160,8 +160,17 @@ def test_a_redirect_never_gives_up_encryption(server, tmp_path, monkeypatch):
 
 def test_a_certificate_that_nobody_knows_is_refused(tmp_path):
     certificate = Authority(tmp_path).certify("server", "127.0.0.1")
-    with web_server(certificate) as encrypted, pytest.raises(UnavailableError, match="CERTIFICATE_VERIFY"):
-        fetch(encrypted, patience=0.2)
+    with (
+        web_server(certificate) as encrypted,
+        pytest.raises(UnavailableError, match=r"certificate is refused: .* SSL_CERT_FILE"),
+    ):
+        fetch(encrypted, patience=600)
+
+
+def test_a_server_without_tls_is_not_asked_again_by_https(server):
+    encrypted = WebServer(server.url.replace("http:", "https:"), 600)
+    with pytest.raises(UnavailableError, match=r"/a: it has no TLS: give http:// instead of https://$"):
+        encrypted.fetch("a", 0, 1)
 
 
 def test_folders_of_web_servers_are_not_listed(server):
