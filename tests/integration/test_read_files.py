@@ -24,8 +24,8 @@ from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.sources.source import Record
 from tests.documents import FULL
 from tests.integration.conftest import write
+from tests.integration.registry import running_registry
 from tests.unit.streams.offline.test_files import rows
-from tests.web_server import web_server
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 SECONDS = 120
@@ -168,7 +168,7 @@ async def test_a_record_that_is_no_document_has_a_row_with_an_error(kafka, topic
     assert {error.partition(f": {topics.output}/")[0] for error in errors} == {"malformed-message"}
 
 
-async def test_documents_by_a_schema_need_the_registry_that_has_it(kafka, topics, tmp_path):
+async def test_documents_by_a_schema_need_the_registry_that_has_it(kafka, topics, tmp_path, tmp_path_factory):
     framed = b"\0\0\0\0\7avro"
     await write(
         kafka, topics.output, document(0), Record(b"k", framed, (("content-type", b"application/avro"),))
@@ -178,7 +178,10 @@ async def test_documents_by_a_schema_need_the_registry_that_has_it(kafka, topics
     assert (ended.returncode, ended.stderr.endswith(said)) == (1, True)
     ended = await read(kafka, topics.output, tmp_path, "--resume", "--schema-registry", "http://127.0.0.1:1")
     assert (ended.returncode, "is unavailable" in ended.stderr) == (1, True)
-    with web_server() as registry:
+    with running_registry(tmp_path_factory.mktemp("registry")) as registry:
+        nowhere = registry.url.removesuffix("/apis/ccompat/v7")
+        ended = await read(kafka, topics.output, tmp_path, "--resume", "--schema-registry", nowhere)
+        assert "is the path of --schema-registry that" in ended.stderr
         ended = await read(kafka, topics.output, tmp_path, "--resume", "--schema-registry", registry.url)
     (error,) = [row["error"] for row in rows(tmp_path, "parquet") if row["error"]]
     assert (ended.returncode, error.partition(":")[0]) == (1, "unknown-schema")
