@@ -60,7 +60,7 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> N
 
 
 def tls_fault(error: Exception) -> str | None:
-    """Return why a web server cannot be asked by TLS, with advice; None for an error that is none of TLS."""
+    """Return why a web server cannot be asked by TLS, with advice; None for errors that may pass."""
     match error.reason if type(error) is URLError else error:
         case ssl.SSLCertVerificationError(verify_message=message):
             named = "the variable SSL_CERT_FILE names a file of authorities of your own"

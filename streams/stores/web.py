@@ -111,11 +111,10 @@ class WebServer:
             except (InvalidURL, ValueError) as error:
                 raise StoreError(f"{shown(url)} has no host that can be asked") from error
             except (OSError, HTTPException) as error:
-                if fault := tls_fault(error):
-                    raise StoreAwayError(f"{shown(self.url)} does not give {shown(url)}: {fault}") from error
                 failure = error
-            if time.monotonic() + pause > until:
-                why = failure.reason if type(failure) is URLError else failure
+            fault = tls_fault(failure)
+            if fault or time.monotonic() + pause > until:
+                why = fault or (failure.reason if type(failure) is URLError else failure)
                 raise StoreAwayError(f"{shown(self.url)} does not give {shown(url)}: {why}") from failure
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
