@@ -41,16 +41,16 @@ def moments(monkeypatch: pytest.MonkeyPatch, stack: LocalStack) -> None:
 
     for module in (latency, memory, pairs, stream):
         monkeypatch.setattr(module, "LocalStack", running)
-    for name, value in {"_PAGES": 12, "_FIRST_PAGES": 2}.items():
-        monkeypatch.setattr(latency, name, value)
     hostile = dict(list(memory._PAGES.items())[:1])
-    for name, value in {"_PAGES": hostile, "_ORDINARY_PAGES": 12, "_QUIET_PAGES": 2, "_PROCESSES": 1}.items():
-        monkeypatch.setattr(memory, name, value)
-    for name, value in {"_WARM_PAGES": 4, "_TIMED_PAGES": 12, "_IDLE_SECONDS": 0.5}.items():
-        monkeypatch.setattr(pairs, name, value)
-    monkeypatch.setattr(stream, "_LOOK_SECONDS", 0.02)
-    for name, value in {"IN_FLIGHT": (2,), "_SECONDS": 0.2, "_WARM_SECONDS": 0.1}.items():
-        monkeypatch.setattr(triton, name, value)
+    for module, values in (
+        (latency, {"_PAGES": 12, "_FIRST_PAGES": 2}),
+        (memory, {"_PAGES": hostile, "_ORDINARY_PAGES": 12, "_QUIET_PAGES": 2, "_PROCESSES": 1}),
+        (pairs, {"_WARM_PAGES": 4, "_TIMED_PAGES": 12, "_IDLE_SECONDS": 0.5}),
+        (stream, {"_LOOK_SECONDS": 0.02}),
+        (triton, {"IN_FLIGHT": (2,), "_SECONDS": 0.2, "_WARM_SECONDS": 0.1}),
+    ):
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.usefixtures("moments")
