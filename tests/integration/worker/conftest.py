@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 import psutil
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
 from tritonclient.grpc import service_pb2, service_pb2_grpc
@@ -201,8 +201,7 @@ class Bench:
             async with create_producer(self.kafka) as producer:
                 while not ended.is_set():
                     chunk = list(islice(records, at_once))
-                    outgoing = [Outgoing(topic or self.topics.input, record) for record in chunk]
-                    await asyncio.gather(*[await enqueue(producer, each) for each in outgoing])
+                    await _deliver(producer, [Outgoing(topic or self.topics.input, each) for each in chunk])
                     produced.extend(chunk)
                     await asyncio.sleep(pause)
 
@@ -284,6 +283,16 @@ class Bench:
 
     def logs(self) -> str:
         return "\n".join(f"{worker.log}:\n{worker.log.read_text()[-6000:]}" for worker in self.workers)
+
+
+async def _deliver(producer: AIOKafkaProducer, records: list[Outgoing]) -> None:
+    """Produce records, and those again that Kafka does not acknowledge in time, as a crawler does."""
+    while records:
+        acknowledgements = [await enqueue(producer, record) for record in records]
+        answers = await asyncio.gather(*acknowledgements, return_exceptions=True)
+        records = [
+            record for record, answer in zip(records, answers, strict=True) if isinstance(answer, KafkaError)
+        ]
 
 
 @pytest.fixture
