@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.outcomes import BrokenReason, SkipReason
 from dehusk.streams.cli import cli
+from dehusk.streams.cli.shared.configuration import DIFFERENT
 from dehusk.streams.sources.registry import SOURCES
 from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker.monitoring.metrics import Metrics
@@ -68,6 +69,19 @@ def test_options_that_are_mentioned_exist(page: str) -> None:
     known = set().union(*OPTIONS.values(), *(options(command) for _, command in commands(training)))
     assert mentioned - ellipses <= known
     assert all(any(option.startswith(start) for option in known) for start in ellipses)
+
+
+def test_keys_that_are_not_as_the_option_is_called_are_told() -> None:
+    names = [each.opts for _, command in commands() for each in command.params]
+    keys = {first for first, *_ in names}
+    others = {first.removeprefix("--") for first, *rest in names if keys.intersection(rest)}
+    told = " ".join(PAGES["docs/reference/options.md"].split())
+    told_keys = set(re.findall(r"the key `([a-z-]+)` \(`DEHUSK_[A-Z_]+`\)", told))
+    assert told_keys == others
+
+
+def test_options_of_which_none_is_for_all_commands_are_told() -> None:
+    assert {name for name in DIFFERENT if f"`--{name}`" not in PAGES["docs/reference/options.md"]} == set()
 
 
 def test_the_values_of_source_and_format_exist() -> None:
