@@ -51,7 +51,7 @@ class BrokenReason(StrEnum):
     INTERNAL_ERROR = "internal-error"
     """A step raised what it never should: a bug worth reporting, with this page."""
     REJECTED_BY_MODEL = "rejected-by-model"
-    """The labeler answered, but not with one probability per block."""
+    """The labeler failed for this page, or gave it no valid probabilities, while it labeled others."""
     DOCUMENT_TOO_LARGE = "document-too-large"
     """The cleaned document has more bytes than two of the largest pages, or than the broker takes."""
 

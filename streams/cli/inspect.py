@@ -100,10 +100,10 @@ def command(*, request: _Request, settings: WorkerSettings) -> None:
     """Show what becomes of each block of a page, and why, on a local web page.
 
     The page is one of a FILE (HTML, JSON lines or WARC), standard input (-), or with --topic the newest one
-    of this URL in Kafka, which is read in no group. It is shown block by block: content highlighted, comments
-    in another colour, boilerplate dimmed; with the probability and tag path of each, beside the cleaned text
-    and Markdown. Labelers and versions of models can be switched and compared. The page is cleaned as if
-    nothing were known of its site.
+    of this URL in Kafka, which is read in no group. It is shown as its readers see it and as a list of its
+    blocks, with content, comments and boilerplate in three colours and the probability and tag path of each
+    block, beside the cleaned text and Markdown. Labelers and versions of models can be switched and compared.
+    The page is cleaned as if nothing were known of its site.
 
     Nothing of the page runs or is loaded. Ctrl-C ends the inspector. The status is 1 if the page cannot be
     cleaned; then the reason is printed.

@@ -245,8 +245,9 @@ def _monitoring(
     type=Url("http", "https"),
     metavar="URL",
     help="With --control-topic: post a JSON object to this URL when workers of the group take a version "
-    "back, and when one of them is gone without having been stopped. Give it to all workers of the group. "
-    "None by default. Prefer the environment variable: `ps` shows options to everyone.",
+    "back or pause a promotion, and when one of them is gone without having been stopped. Give it to all "
+    "workers of the group. None by default. Prefer the environment variable: `ps` shows options to "
+    "everyone.",
 )
 @click.option(
     "--otlp",

@@ -213,7 +213,7 @@ def command() -> None:
     names at their start; where none is named, it is the newest that is served.
 
     Ends with status 0, with 1 if something does not fit or is unavailable, and with 3 if a version is not to
-    be served.
+    be served, or cannot be loaded or read.
     """
 
 

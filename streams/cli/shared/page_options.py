@@ -84,7 +84,7 @@ def _source_settings(
     max_page_mib: int,
 ) -> SourceSettings:
     if field and source not in _WITH_FIELDS:
-        raise click.UsageError("--field is for --source json or reference")
+        raise click.UsageError("--field is for --source json, reference or auto")
     if reference_root and source not in ("auto", Reference.name):
         raise click.UsageError("--reference-root is for --source reference or auto")
     return SourceSettings(
@@ -153,12 +153,12 @@ source_options = gathered_options(
         "--field",
         metavar="NAME=PATH",
         multiple=True,
-        help="With --source json or reference: where a message holds what, e.g. --field url=page.link "
-        f"--field html=body. Names: {', '.join(NAMES)}; each stands at the top under its "
+        help="Path in objects of JSON (--source json, reference or auto) to what a page needs, e.g. --field "
+        f"url=page.link --field html=body. Names: {', '.join(NAMES)}; each stands at the top under its "
         "own name by default.",
     ),
     warc_directory_option(
-        "With --source warc-pointer: where the WARC files lie, a folder or one in a store, e.g. "
+        "Folder of the WARC files that messages name (--source warc-pointer or auto), also in a store, e.g. "
         "s3://commoncrawl/."
     ),
     click.option(
@@ -166,8 +166,8 @@ source_options = gathered_options(
         type=PathOrUrl(exists=True, file_okay=False),
         metavar="DIR|URL",
         multiple=True,
-        help="With --source reference: a folder, or one in a store, e.g. s3://pages/, below which messages "
-        "may name pages. Nothing else is read. A name that is no URL is looked up below the first one.",
+        help="Folder, also in a store, e.g. s3://pages/, below which messages may name pages (--source "
+        "reference or auto). Nothing else is read. A name that is no URL is looked up below the first one.",
     ),
     registry_option,
     click.option(
