@@ -45,7 +45,7 @@ _SHOWN = 200
     name="feed",
     epilog="""\b
 Examples:
-  dehusk feed crawl/                               every file below crawl/, as HTML
+  dehusk feed crawl/                               every file below crawl/
   dehusk feed --as warc CC-MAIN-*.warc.gz          the responses of WARC files
   dehusk feed s3://bucket/crawl/                   every object below a folder of a store
   dehusk feed --as scrapy-cluster pages.jsonl.xz   {"id","url","html"} per line

@@ -73,7 +73,8 @@ def command(
     With --output, they are written as files of a folder: Parquet, lines or WET. Each file has its name once
     it is whole, and says which offsets it holds; --resume goes on behind the last one, so each document is in
     one file, once, whatever has ended the run before. A record that is no document in JSON has a row with an
-    `error`. The status is 1 if Kafka has deleted records before they were read.
+    `error`. The status is 1 if Kafka has deleted records before they were read, or the registry does not know
+    a schema.
     """
     if output is not None and (last is not None or as_text):
         raise click.UsageError("--output takes all documents as they are: it goes without --last and --text")
