@@ -88,7 +88,7 @@ Examples:
     type=click.IntRange(min=0),
     default=100,
     show_default=True,
-    help="Show the so many that failed last; all are counted.",
+    help="Most letters to show, the latest ones; all are counted.",
 )
 @json_option("All of them, one JSON object per line.")
 def list_command(
@@ -120,7 +120,7 @@ Examples:
 )
 @kafka_options
 @_selection_options
-@click.option("--limit", type=click.IntRange(min=1), help="No more than so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="Most letters to put back.")
 @click.option(
     "--most-replays",
     type=click.IntRange(min=1),

@@ -65,7 +65,7 @@ Examples:
     "--rate",
     type=NumberRange(min=0, min_open=True),
     metavar="PAGES",
-    help="At most so many pages a second.",
+    help="Most pages to send a second.",
 )
 @base_url_option
 @line_fields_option

@@ -37,7 +37,10 @@ Examples:
 @kafka_options
 @topic_option("--topic", default=TopicSettings().output, help="The topic to read.")
 @click.option(
-    "--last", type=click.IntRange(min=0), metavar="NUMBER", help="Only so many of what is there; else all."
+    "--last",
+    type=click.IntRange(min=0),
+    metavar="NUMBER",
+    help="Number of documents, the newest ones; by default all.",
 )
 @click.option(
     "--follow",

@@ -173,8 +173,9 @@ source_options = gathered_options(
     click.option(
         "--framed",
         is_flag=True,
-        help="Every value is framed by a schema registry. Only needed with --source html, where frames are "
-        "not recognised, as pages can begin with the same bytes.",
+        help="Every value is framed by a schema registry. Only needed with --source html, and for messages "
+        "with a content type and a URL, whose frames are not recognised, as pages can begin with the same "
+        "bytes.",
     ),
     max_page_option("is a dead letter"),
 )

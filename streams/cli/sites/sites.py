@@ -44,7 +44,7 @@ Examples:
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
-    help=f"The first so many.  [default: {_LIMIT}; with --json, all]",
+    help=f"Most sites to list.  [default: {_LIMIT}; with --json, all]",
 )
 @json_option("One JSON object per line, as sites are found.")
 def list_command(*, redis: RedisSettings, sort: str | None, limit: int | None, as_json: bool) -> None:
