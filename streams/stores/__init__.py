@@ -1,1 +1,1 @@
-"""Objects that lie elsewhere: in S3, Google Cloud Storage or Azure, and on web servers, read in ranges."""
+"""Objects that lie elsewhere: in S3, in Google Cloud Storage, on web servers and on HDFS, read in ranges."""

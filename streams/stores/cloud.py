@@ -1,4 +1,4 @@
-"""Objects in S3, Google Cloud Storage and Azure; the only module that imports obstore.
+"""Objects in S3 and Google Cloud Storage; the only module that imports obstore.
 
 Credentials and endpoints come from the environment, by the names of the clouds' own tools, e.g.
 `AWS_ENDPOINT_URL`, or from the machine that this runs on.
@@ -48,7 +48,7 @@ _ADVICE = "set those of the store in the environment, e.g. AWS_ACCESS_KEY_ID and
 
 
 class Bucket:
-    """A bucket, or a container of an account."""
+    """A bucket of S3 or Google Cloud Storage."""
 
     def __init__(self, url: str, patience: float) -> None:
         """Take the URL of a bucket, e.g. `s3://pages`; `patience` is the time in seconds of all retries.
