@@ -11,6 +11,7 @@ from dehusk.streams.sources.json_fields import DEFAULT_PATHS, FieldPaths, JsonFi
 from dehusk.streams.sources.page import ABSOLUTE, Outcome, describe_excess, known_url
 from dehusk.streams.sources.source import Decoded, Record, named_url
 from dehusk.streams.stores.roots import Root
+from dehusk.streams.stores.stored import CLOUDS
 
 NO_ROOT = "set the folder of what messages name, or its URL in a store: --reference-root"
 _NAMES = (
@@ -32,7 +33,6 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 """A URL, a path with a folder in it, or the name of a file of HTML, matched in linear time."""
-_BUCKETS = ("s3", "s3a", "gs")
 
 
 class Reference(JsonFields):
@@ -113,7 +113,7 @@ class Reference(JsonFields):
         bucket = fields.get("bucket")
         absolute = [reference]
         if isinstance(bucket, str) and not ABSOLUTE.match(reference):
-            absolute = [f"{scheme}://{bucket}/{reference.lstrip('/')}" for scheme in _BUCKETS]
+            absolute = [f"{scheme}://{bucket}/{reference.lstrip('/')}" for scheme in CLOUDS]
         for root in self._roots:
             for each in absolute:
                 if (name := root.below(each)) is not None:

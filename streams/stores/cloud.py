@@ -30,7 +30,7 @@ _CODE = re.compile(r"<Code>(\w+)</Code>")
 _CAUSE = re.compile(r'message: "([^"]+)"')
 """Cause of an error of the network."""
 _STATUS = re.compile(r"status code: (\d{3})")
-_METADATA = ("169.254.169.254", "metadata.google.internal", "/metadata/identity")
+_METADATA = ("169.254.169.254", "metadata.google.internal")
 """Places that are asked for the credentials of a machine, as the last ones."""
 _REFUSED_LOGINS = {
     "ExpiredToken",
@@ -41,7 +41,6 @@ _REFUSED_LOGINS = {
     "TokenRefreshRequired",
 }
 """Codes of S3 for credentials that are wrong for all objects."""
-_BUCKET_CODES = {"NoSuchBucket", "ContainerNotFound"}
 _LATER = {408, 429}
 """Status codes of requests that may be repeated."""
 _ADVICE = "set those of the store in the environment, e.g. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -135,7 +134,7 @@ class Bucket:
 
     def _refusal(self, error: Exception, name: str, code: str, status: int) -> StoreError:
         """Return the error of an object that is not given, however often it is asked for."""
-        if code in _BUCKET_CODES:
+        if code == "NoSuchBucket":
             return NoBucketError(f"there is no bucket {self.url}")
         if isinstance(error, FileNotFoundError):
             return NotStoredError(f"there is no object {name}; the URL of a folder ends with a slash")

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.stores.errors import NoBucketError, NotStoredError, StoreAwayError, StoreError, is_below
-from dehusk.streams.stores.stored import Access, InputPath, StoredPath, told_of_waiting
+from dehusk.streams.stores.stored import Access, InputPath, StoredPath, canonical, told_of_waiting
 
 MESSAGE_SECONDS = 2.0
 """Time for which a store is asked again for what a message names; then the message waits."""
@@ -69,7 +69,8 @@ class Root:
     def below(self, reference: str) -> str | None:
         """Return the name below this root of an absolute path or URL; None if that lies elsewhere."""
         if isinstance(self.place, StoredPath):
-            return reference.removeprefix(self.place.url) if reference.startswith(self.place.url) else None
+            url = canonical(reference)
+            return url.removeprefix(self.place.url) if url.startswith(self.place.url) else None
         path = unquote(_FILE.sub("", reference)) if _FILE.match(reference) else reference
         folder = f"{str(self.place).rstrip('/')}/"
         return path.removeprefix(folder) if path.startswith(folder) else None

@@ -17,9 +17,10 @@ from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.stores.errors import StoreError, shown
 from dehusk.streams.stores.piece import Piece
 
-_CLOUDS = ("s3", "s3a", "gs")
+CLOUDS = ("s3", "gs")
+"""Schemes of stores with buckets."""
 _WEB = ("http", "https")
-_SCHEMES = (*_CLOUDS, *_WEB, "webhdfs", "hdfs")
+_SCHEMES = (*CLOUDS, *_WEB, "webhdfs", "hdfs")
 _URL = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 PATIENCE_SECONDS = 60.0
 """Time for which commands ask a store again that does not answer."""
@@ -218,19 +219,29 @@ def told_of_waiting(path: InputPath) -> Iterator[None]:
         timer.cancel()
 
 
+def canonical(url: str) -> str:
+    """Return a URL with its scheme in lower case; `s3a`, as Hadoop writes it, becomes `s3`."""
+    scheme = _URL.match(url)
+    if scheme is None:
+        return url
+    name = scheme[1].lower()
+    return f"{'s3' if name == 's3a' else name}://{url[scheme.end() :]}"
+
+
 def stored_path(text: str) -> StoredPath | None:
     """Return the path of a URL, whose store is not asked for anything; None if it is the path of a file.
 
     Raises:
         ConfigurationError: the URL, or the settings of its store, do not fit.
     """
-    scheme = _URL.match(text)
-    if scheme is None:
+    if not _URL.match(text):
         return None
-    if scheme[1].lower() not in _SCHEMES:
+    url = canonical(text)
+    scheme = url.partition("://")[0]
+    if scheme not in _SCHEMES:
         known = "URLs begin with s3://, gs://, https://, http:// or webhdfs://, and files are named by a path"
-        raise ConfigurationError(f"{scheme[0]}… cannot be read: {known}")
-    path = StoredPath(text)
+        raise ConfigurationError(f"{scheme}://… cannot be read: {known}")
+    path = StoredPath(url)
     path.connect()
     return path
 
@@ -277,10 +288,10 @@ def _located(path: StoredPath) -> tuple[Store, str]:
     if not place:
         raise ConfigurationError(f"{path} has no host or bucket")
     user, at, _ = place.rpartition("@")
-    if at and (scheme.lower() != "webhdfs" or ":" in user):
+    if at and (scheme != "webhdfs" or ":" in user):
         raise ConfigurationError(f"{path}: the URL has a user or a password, which is not read: remove it")
-    if scheme.lower() in _WEB:
+    if scheme in _WEB:
         key = quote(key, safe=_OF_URLS)
     elif "//" in f"/{key}":
         raise ConfigurationError(f"{path}: no part of the path of an object may be empty")
-    return _open_store(f"{scheme.lower()}://{place}", path.access), key
+    return _open_store(f"{scheme}://{place}", path.access), key

@@ -5,7 +5,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.stores.errors import NotStoredError, StoreAwayError, StoreError, is_below
 from dehusk.streams.stores.roots import Root
-from dehusk.streams.stores.stored import StoredPath
+from dehusk.streams.stores.stored import StoredPath, stored_path
 from tests.web_server import web_server
 
 
@@ -21,10 +21,18 @@ from tests.web_server import web_server
         ("https://host/pages/", "http://host/pages/a", None),
         ("https://host", "https://host@evil/a", None),
         ("https://host/", "/data/a", None),
+        ("HTTPS://host/pages", "https://host/pages/a", "a"),
+        ("https://host/pages", "HTTPS://host/pages/a", "a"),
+        ("s3://pages/crawl", "s3a://pages/crawl/a", "a"),
+        ("s3a://pages/crawl", "s3://pages/crawl/a", "a"),
+        ("s3://pages/crawl", "gs://pages/crawl/a", None),
     ],
 )
-def test_a_url_lies_below_a_root_of_its_server_and_folder_alone(root, reference, name):
-    assert Root.of(StoredPath(root)).below(reference) == name
+def test_a_url_lies_below_a_root_of_its_server_and_folder_alone(monkeypatch, root, reference, name):
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    place = stored_path(root)
+    assert place is not None
+    assert Root.of(place).below(reference) == name
 
 
 @pytest.mark.parametrize(

@@ -83,11 +83,16 @@ def test_a_name_is_written_as_a_web_address_is(server):
     assert server.requests[1][0] == "/signed?X-Amz-Signature=a%2Fb"
 
 
-@pytest.mark.parametrize("url", ["s3://b/k", "gs://b/k", "https://h/k", "HTTP://h/k", "webhdfs://h:9870/k"])
+@pytest.mark.parametrize("url", ["s3://b/k", "gs://b/k", "https://h/k", "webhdfs://h:9870/k"])
 def test_urls_of_stores_are_told_from_paths(url):
     path = stored_path(url)
     assert path == StoredPath(url)
     assert pickle.loads(pickle.dumps(path)) == path
+
+
+def test_a_store_has_one_scheme_however_it_is_written():
+    assert stored_path("HTTP://h/K") == StoredPath("http://h/K")
+    assert stored_path("S3a://b/K") == StoredPath("s3://b/K")
 
 
 @pytest.mark.parametrize("path", ["s3", "./s3://b", "./ftp://h/k", "crawl/a.warc", "C://x"])
