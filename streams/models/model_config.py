@@ -13,6 +13,8 @@ from dehusk.streams.models.names import Fault, FaultError
 
 WARMUP = "warmup"
 """Folder in a model's directory with the files that a warm-up sends."""
+_FILE_PARAMETERS = ("TRITON_BATCH_STRATEGY_PATH", "EXECUTION_ENV_PATH")
+"""Parameters that name a library that Triton loads, and an archive with the Python of its backend."""
 _TENSORS = ("input", "output", "batch_input", "batch_output")
 _BATCH = 16
 
@@ -62,6 +64,7 @@ def _check_files(config: Any) -> None:  # noqa: ANN401 see above
         ("model_operations", config.model_operations.op_library_filename),
         ("model_repository_agents", config.model_repository_agents.agents),
         ("runtime", config.runtime),
+        *((name, name in config.parameters) for name in _FILE_PARAMETERS),
     ):
         if is_set:
             raise _wrong_config(f"`{field}`, whose files are no part of a version and would not be verified")

@@ -209,6 +209,8 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
             "`model_repository_agents`",
         ),
         ('name: "new"', 'runtime: "other.so"', "`runtime`"),
+        ('key: "intra_op_thread_count"', 'key: "TRITON_BATCH_STRATEGY_PATH"', "`TRITON_BATCH_STRATEGY_PATH`"),
+        ('key: "intra_op_thread_count"', 'key: "EXECUTION_ENV_PATH"', "`EXECUTION_ENV_PATH`"),
         ('name: "new"', WARMUP.replace("ids", "../ids"), "the file '../ids'"),
         ('name: "new"', WARMUP.replace("ids", "i\\000ds"), "the file 'i\\x00ds'"),
     ],
