@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from threading import Thread
+from urllib.parse import urlsplit
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
@@ -17,6 +19,8 @@ from dehusk.streams.wording import without_password
 from dehusk.streams.worker.tracing.spans import SpanTraces
 
 _PATH = "/v1/traces"
+_QUERY = re.compile(r"\?\S+")
+"""Query of a URL in a text, whose values may be secrets."""
 _FLUSH_SECONDS = 3.0
 """Time for the last spans."""
 _EXPORT_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk._shared_internal")
@@ -94,7 +98,7 @@ class CollectorWatch(SpanExporter):
 
     def _log_change(self, *, is_unavailable: bool) -> None:
         if is_unavailable and not self._is_unavailable:
-            reason = self._first_warning.text or "no reason given"
+            reason = _QUERY.sub("?***", self._first_warning.text) or "no reason given"
             _log.warning(
                 "no collector at %s takes spans, which are dropped meanwhile: %s", self._endpoint, reason
             )
@@ -131,8 +135,9 @@ async def _shut_down(provider: TracerProvider, exporter: CollectorWatch, seconds
 
 def _address(endpoint: str) -> str:
     """Return the URL that takes spans, at the address of a collector."""
-    base = endpoint.rstrip("/")
-    return base if base.endswith(_PATH) else base + _PATH
+    parts = urlsplit(endpoint)
+    base = parts.path.rstrip("/")
+    return parts._replace(path=base if base.endswith(_PATH) else base + _PATH).geturl()
 
 
 def _resource() -> Resource:

@@ -70,6 +70,12 @@ async def test_the_last_spans_are_sent_at_the_end(collector: Collector) -> None:
     assert collector.resource["service.version"]
 
 
+async def test_a_query_is_sent(collector: Collector) -> None:
+    await send(str(collector.server.make_url("/otlp/?key=secret")))
+    ((request, _),) = collector.received
+    assert request.path_qs == "/otlp/v1/traces?key=secret"
+
+
 async def test_the_environment_says_what_spans_are_of_and_who_sends_them(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +111,7 @@ class Exporter(SpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         if (answer := self.answers.pop(0)) is TAKEN:
             return answer
-        LOGGER.warning("connection refused, trying again")
+        LOGGER.warning("refused: /v1/traces?key=secret (why), trying again")
         LOGGER.error("giving up")
         return answer
 
@@ -124,7 +130,7 @@ def test_an_outage_is_logged_once_with_its_cause_and_once_when_it_is_over(
             watch.export([])
     gone = (
         "no collector at http://collector:4318 takes spans, which are dropped meanwhile: "
-        "connection refused, trying again"
+        "refused: /v1/traces?*** (why), trying again"
     )
     back = "the collector at http://collector:4318 takes spans again"
     assert [record.message for record in caplog.records] == [gone, back, gone]
