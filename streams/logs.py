@@ -8,7 +8,7 @@ from types import TracebackType
 
 import orjson
 
-from dehusk.streams.wording import encodable
+from dehusk.streams.wording import encodable, printable
 
 ABOUT = ("topic", "partition", "offset", "url", "reason")
 """Extra attributes of a record, which are fields of a line of JSON."""
@@ -33,6 +33,11 @@ class PlainFormatter(logging.Formatter):
         return "\n".join(
             f"{line[: _MAX_CHARACTERS - 1]}…" if len(line) > _MAX_CHARACTERS else line for line in lines
         )
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 the name is logging's
+        """Return the line of a record; its message may quote strangers, who could forge others."""
+        record.message = printable(record.message)
+        return super().formatMessage(record)
 
 
 class JsonFormatter(logging.Formatter):

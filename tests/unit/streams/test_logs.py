@@ -74,6 +74,13 @@ def test_no_line_is_longer_than_collectors_take(formatter: logging.Formatter, te
     assert max(map(len, lines)) <= 1000
 
 
+@pytest.mark.parametrize("formatter", [JsonFormatter(), PlainFormatter()])
+def test_a_message_is_one_line_that_commands_no_terminal(formatter: logging.Formatter) -> None:
+    line = formatter.format(record("opentelemetry", "no member: %s", "a\n2026 CRITICAL \x1b[31mb"))
+    assert "\n" not in line
+    assert "\x1b" not in line
+
+
 def test_of_a_long_exception_the_end_is_kept() -> None:
     failed = record("dehusk.streams", "failed")
     failed.exc_info = (ValueError, ValueError("x" * 5000 + " at last"), None)
