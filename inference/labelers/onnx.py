@@ -27,8 +27,8 @@ from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 _TURN_BLOCKS = 16_384
 """Number of blocks after which other calls get their turn; a batch of ordinary pages rarely has more."""
-_ERRORS_ONLY = 3
-"""Severity from which ONNX Runtime writes to standard error."""
+_FATAL_ONLY = 4
+"""Severity from which ONNX Runtime writes to standard error, what it will; errors are raised, too."""
 _FLOATS = {"float": "FP32", "float16": "FP16"}
 """Triton's names of the types that have other ones in ONNX Runtime."""
 
@@ -157,7 +157,7 @@ def open_session(file: Path) -> onnxruntime.InferenceSession:
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = _FATAL_ONLY
     try:
         return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's errors share no other base class

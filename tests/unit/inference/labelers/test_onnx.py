@@ -139,6 +139,16 @@ async def test_a_page_that_onnx_runtime_does_not_take_is_no_bug(labeler):
         await labeler.label([wrong])
 
 
+async def test_a_model_that_fails_is_heard_from_the_labeler_alone(tmp_path, capfd):
+    shape = graphs.tensor("shape", [1], graphs.INT64)
+    graphs.write_version(
+        tmp_path / "m" / "1", graphs.model([graphs.node("Reshape", ["zeros", "shape"], "prob")], [shape])
+    )
+    with pytest.raises(UnavailableError, match="running Reshape node"):
+        await OnnxLabeler("m", repository=tmp_path).label([page(5)])
+    assert capfd.readouterr().err == ""
+
+
 def test_a_model_runs_in_one_thread(monkeypatch):
     seen = []
     session = onnxruntime.InferenceSession
