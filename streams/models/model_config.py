@@ -1,5 +1,6 @@
 """A model's `config.pbtxt`: read, checked, made for a signature, and given to a load over the network."""
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ _FILE_PARAMETERS = ("TRITON_BATCH_STRATEGY_PATH", "EXECUTION_ENV_PATH")
 """Parameters that name a library that Triton loads, and an archive with the Python of its backend."""
 _TENSORS = ("input", "output", "batch_input", "batch_output")
 _BATCH = 16
+_MOST_INSTANCES, _MOST_REQUESTS, _MOST_NUMBERS = 64, 1000, 1 << 24
+"""Limits of a load, as Triton has none and would lack memory or time for other models: of the instances of a
+version, of the requests of its warm-ups, and of the numbers in their inputs."""
 
 
 def read_config(text: str) -> Any:  # noqa: ANN401 Triton's messages have no types
@@ -35,14 +39,16 @@ def check_config(config: Any, signature: Signature) -> None:  # noqa: ANN401 see
     """Check that a configuration is one of a signature.
 
     Raises:
-        FaultError: it names another backend, signature or other tensors, does not batch, or has Triton load
-            files that are no part of a version.
+        FaultError: it names another backend, signature or other tensors, does not batch, has Triton load
+            files that are no part of a version, or makes a load too large.
     """
     _check_files(config)
+    _check_load(config)
     expected = config_of(signature)
     if (config.backend, config.platform) not in {("onnxruntime", ""), ("", "onnxruntime_onnx")}:
         raise _wrong_config(
-            f"the backend {config.backend or config.platform!r} where 'onnxruntime' is expected"
+            f"the backend {config.backend!r} and the platform {config.platform!r} where the backend "
+            "'onnxruntime' alone is expected"
         )
     if config.max_batch_size < 1:
         raise _wrong_config("no max_batch_size")
@@ -68,6 +74,23 @@ def _check_files(config: Any) -> None:  # noqa: ANN401 see above
     ):
         if is_set:
             raise _wrong_config(f"`{field}`, whose files are no part of a version and would not be verified")
+
+
+def _check_load(config: Any) -> None:  # noqa: ANN401 see above
+    instances = (each.count * max(len(each.gpus), 1) for each in config.instance_group)
+    requests = (max(each.count, 1) for each in config.model_warmup)
+    numbers = (
+        prod(map(abs, each.dims)) * max(warmup.batch_size, 1)
+        for warmup in config.model_warmup
+        for each in warmup.inputs.values()
+    )
+    for count, most, what in (
+        (sum(instances), _MOST_INSTANCES, "instances"),
+        (sum(requests), _MOST_REQUESTS, "requests of `model_warmup`"),
+        (sum(numbers), _MOST_NUMBERS, "numbers in the inputs of `model_warmup`"),
+    ):
+        if count > most:
+            raise _wrong_config(f"{count:,} {what}; {most:,} are loaded at most")
 
 
 def warmup_files(config: Any, directory: Path) -> dict[str, bytes]:  # noqa: ANN401 see above

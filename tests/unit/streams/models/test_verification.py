@@ -195,6 +195,7 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
     [
         ("name:", "nonsense:", "cannot be read"),
         ('"onnxruntime"', '"python"', "the backend 'python'"),
+        ('name: "new"', 'platform: "ensemble"', "the platform 'ensemble'"),
         ("TYPE_UINT16", "TYPE_UINT8", "other tensors in `input`"),
         ("allow_ragged_batch: true", "allow_ragged_batch: false", "other tensors in `input`"),
         ('source_input: "block_len" }\n]\n\n#', 'source_input: "ids" }\n]\n\n#', "in `batch_output`"),
@@ -211,6 +212,9 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
         ('name: "new"', 'runtime: "other.so"', "`runtime`"),
         ('key: "intra_op_thread_count"', 'key: "TRITON_BATCH_STRATEGY_PATH"', "`TRITON_BATCH_STRATEGY_PATH`"),
         ('key: "intra_op_thread_count"', 'key: "EXECUTION_ENV_PATH"', "`EXECUTION_ENV_PATH`"),
+        ("count: 2", "count: 33 gpus: [ 0, 1 ]", "66 instances"),
+        ('name: "new"', WARMUP.replace('name: "w"', 'name: "w" count: 1001'), "1,001 requests"),
+        ('name: "new"', WARMUP.replace("dims: 1", "dims: [ 4096, 4097 ]"), "16,781,312 numbers"),
         ('name: "new"', WARMUP.replace("ids", "../ids"), "the file '../ids'"),
         ('name: "new"', WARMUP.replace("ids", "i\\000ds"), "the file 'i\\x00ds'"),
     ],
