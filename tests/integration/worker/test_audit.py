@@ -4,13 +4,11 @@ import json
 import subprocess
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 from dehusk.streams.kafka.client import ensure_topics
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.audit import read_audit_record
-
-DEHUSK = Path(__file__).parents[3] / ".venv/bin/dehusk"
+from tests.integration.worker.conftest import DEHUSK
 
 
 def page(url: str, body: str = "<p>Nothing in particular.", *, status: bytes = b"200") -> Record:
