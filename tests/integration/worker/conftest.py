@@ -24,6 +24,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.grpc.aio import InferenceServerClient
 
@@ -86,33 +87,35 @@ class Worker:
         lines = self.log.read_text().splitlines()
         return next(line.rpartition(" ")[2] for line in reversed(lines) if "monitoring pages at" in line)
 
+    def page(self, path: str) -> str:
+        """The content of one of the monitoring pages, which a worker on a busy machine may answer late."""
+        with urlopen(self.monitoring + path, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
     def report(self) -> dict[str, object]:
-        with urlopen(self.monitoring + "report", timeout=5) as answer:
-            return orjson.loads(answer.read())
+        return orjson.loads(self.page("report"))
+
+    def _samples(self, name: str) -> list[Sample]:
+        families = text_string_to_metric_families(self.page("metrics"))
+        return [sample for family in families for sample in family.samples if sample.name == name]
 
     def metric(self, name: str, label: str) -> dict[str, int]:
         """The values of a metric by one of its labels."""
-        with urlopen(self.monitoring + "metrics", timeout=5) as answer:
-            families = text_string_to_metric_families(answer.read().decode())
-            samples = [sample for family in families for sample in family.samples]
-        return {sample.labels[label]: int(sample.value) for sample in samples if sample.name == name}
+        return {sample.labels[label]: int(sample.value) for sample in self._samples(name)}
 
     def counter(self, name: str) -> int:
         """The value of a metric without labels."""
-        with urlopen(self.monitoring + "metrics", timeout=5) as answer:
-            families = text_string_to_metric_families(answer.read().decode())
-            return next(
-                int(sample.value) for family in families for sample in family.samples if sample.name == name
-            )
+        (sample,) = self._samples(name)
+        return int(sample.value)
 
     def is_ready(self) -> bool:
         """Tell if it has partitions and misses no service."""
         try:
-            with urlopen(self.monitoring + "readyz", timeout=5):
-                return True
+            self.page("readyz")
         except HTTPError as error:
             error.close()
             return False
+        return True
 
     def is_alive(self) -> bool:
         return self.process.poll() is None

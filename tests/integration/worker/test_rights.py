@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from urllib.request import urlopen
 
 import orjson
 import pytest
@@ -94,11 +93,6 @@ def granted_by(line: str) -> list[tuple[str, str, str]]:
         operation = next(value for name, value in given if name == "--operation")
         granted += [(operation, name[2:], value) for name, value in given if name[2:] in RESOURCES]
     return granted
-
-
-def page(worker: Worker, path: str) -> str:
-    with urlopen(worker.monitoring + path, timeout=5) as answer:
-        return answer.read().decode()
 
 
 async def test_a_start_without_rights_names_all_and_what_it_says_grants_them(
@@ -198,7 +192,7 @@ async def _take_and_give_again(
     await guarded.until(lambda: running.says(f"lacks {name}; an administrator"))
     assert running.is_alive()
     refused = f"kafka is unavailable: Kafka at {secured.user.brokers} refuses"
-    await guarded.until(lambda: refused in page(running, "healthz"))  # a transaction may have met it before
+    await guarded.until(lambda: refused in running.page("healthz"))  # a transaction may have met it before
     assert not running.is_ready()
     await asyncio.sleep(12)
     warned = re.findall(r" WARNING +kafka is unavailable, .*lacks", running.log.read_text())
@@ -226,12 +220,12 @@ async def test_pages_do_not_wait_for_a_right_on_figures_or_versions(
     running = worker(guarded, secured, "--control-topic", topics.control, "--labeler", "onnx")
     await guarded.until(running.has_partitions)
     await guarded.until(running.is_ready)
-    assert page(running, "readyz") == "ok\n"
+    assert running.page("readyz") == "ok\n"
     name, operations = getattr(topics, which), ("Read", "Write")
     for operation in operations:
         await secured.forbid(operation, "topic", name)
     for operation in operations:
-        await guarded.until(lambda: f"lacks {operation} on topic {name}; an admin" in page(running, "readyz"))  # noqa: B023
+        await guarded.until(lambda: f"lacks {operation} on topic {name}; an admin" in running.page("readyz"))  # noqa: B023
     await guarded.produce(site(5))
     await guarded.until_done()
     assert running.is_ready()
@@ -239,7 +233,7 @@ async def test_pages_do_not_wait_for_a_right_on_figures_or_versions(
     assert any(f"on topic {name}; an administrator" in note for note in running.report()["notes"])
     for operation in operations:
         await secured.allow(operation, "topic", name)
-    await guarded.until(lambda: page(running, "readyz") == "ok\n")
+    await guarded.until(lambda: running.page("readyz") == "ok\n")
     assert not running.says("Traceback")
     assert running.stop() == 0
 
