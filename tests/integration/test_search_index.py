@@ -160,6 +160,8 @@ async def test_the_newest_document_stays_whatever_ends_the_program_or_the_index(
                 else document(number, f"version {version}")
                 for number in numbers
             ]
+            if version == 4:
+                await asyncio.to_thread(opensearch.service.kill)  # first, so that these records meet it
             await write(kafka, topics.output, *records)
             for record in records:
                 if record.value is None:
@@ -168,7 +170,6 @@ async def test_the_newest_document_stays_whatever_ends_the_program_or_the_index(
                     newest[record.key.decode()] = f"version {version}"
             await asyncio.sleep(chosen.random())
             if version == 4:
-                await asyncio.to_thread(opensearch.service.kill)
                 await until(lambda: any(UNREACHABLE in said for said in running.said))
                 await asyncio.to_thread(opensearch.service.start)
             elif version in {1, 6}:
