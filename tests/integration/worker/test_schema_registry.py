@@ -13,6 +13,7 @@ import pytest
 
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.sources.source import Record
+from tests.integration.conftest import topics_of
 
 PAGE = {
     "type": "record",
@@ -114,23 +115,30 @@ async def test_a_video_that_is_called_a_page_asks_for_no_schema(bench, site) -> 
     assert worker.is_ready()
 
 
-@pytest.mark.parametrize("refusal", ["500", "hang"])
-async def test_a_schema_that_is_refused_keeps_no_other_waiting_for_long(bench, site, refusal: str) -> None:
-    pages, (port,) = site(2600), free_ports(1)
+async def test_a_schema_that_is_refused_keeps_no_other_waiting_for_long(bench, site) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for refusal in ("500", "hang"):
+            tasks.create_task(refuse(bench, site(2600), refusal))
+
+
+async def refuse(bench, pages: list[Record], refusal: str) -> None:
+    (port,) = free_ports(1)
     refused = [framed(f"https://refused.example/{number}", REFUSED) for number in range(100)]
     others = [framed(f"https://other.example/{number}") for number in range(100)]
-    worker = bench.worker("--schema-registry", f"http://{LOOPBACK}:{port}")
-    await bench.produce([*refused, *others, *pages[:100]])
-    await bench.until(worker.has_partitions)
-    await bench.until(lambda: worker.report()["totals"]["documents"] == 100)
-    with registry(port, refusal):
-        await bench.until(lambda: worker.report()["totals"]["documents"] == 200, 20)
-        assert f" for schema ids/{REFUSED}" in worker.report()["unavailable"]["schema-registry"]
-        await bench.produce(pages[100:])
-        await bench.until_done(150)
-    letters = await bench.dead_letters()
-    assert {letter.reason for letter in letters} == {"unknown-schema"}
-    assert {letter.original.key for letter in letters} == {record.key for record in refused}
-    keys = {message.key for message in await bench.documents()}
-    assert keys == {record.key for record in [*pages, *others]}
-    assert worker.is_ready()
+    async with bench.beside(topics_of(f"{bench.topics.group}-{refusal}")) as own:
+        worker = own.worker("--schema-registry", f"http://{LOOPBACK}:{port}")
+        await own.produce([*refused, *others, *pages[:100]])
+        await own.until(worker.has_partitions)
+        await own.until(lambda: worker.report()["totals"]["documents"] == 100)
+        with registry(port, refusal):
+            await own.until(lambda: worker.report()["totals"]["documents"] == 200)
+            assert worker.report()["totals"]["dead_letters"] == 0
+            assert f" for schema ids/{REFUSED}" in worker.report()["unavailable"]["schema-registry"]
+            await own.produce(pages[100:])
+            await own.until_done(150)
+        letters = await own.dead_letters()
+        assert {letter.reason for letter in letters} == {"unknown-schema"}
+        assert {letter.original.key for letter in letters} == {record.key for record in refused}
+        keys = {message.key for message in await own.documents()}
+        assert keys == {record.key for record in [*pages, *others]}
+        assert worker.is_ready()
