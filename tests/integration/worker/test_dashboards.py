@@ -84,6 +84,6 @@ async def test_every_query_of_the_dashboards_has_an_answer(
             return {query for query in found if not WITHOUT_ANSWER & set(re.findall(r"\w+", query))}
 
         try:
-            await bench.until(lambda: not unanswered(), patience=30)
+            await bench.until(lambda: not unanswered())
         except pytest.fail.Exception:
             pytest.fail(f"no answer to {unanswered()}")
