@@ -46,7 +46,7 @@ def moments(monkeypatch: pytest.MonkeyPatch, stack: LocalStack) -> None:
         (latency, {"_PAGES": 12, "_FIRST_PAGES": 2}),
         (memory, {"_PAGES": hostile, "_ORDINARY_PAGES": 12, "_QUIET_PAGES": 2, "_PROCESSES": 1}),
         (pairs, {"_WARM_PAGES": 4, "_TIMED_PAGES": 12, "_IDLE_SECONDS": 0.5}),
-        (stream, {"_LOOK_SECONDS": 0.02}),
+        (stream, {"_LOOK_SECONDS": 0.02, "_ORDER": (True, False, True)}),
         (triton, {"IN_FLIGHT": (2,), "_SECONDS": 0.2, "_WARM_SECONDS": 0.1}),
     ):
         for name, value in values.items():

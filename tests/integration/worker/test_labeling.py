@@ -28,7 +28,7 @@ async def test_requests_that_time_out_at_random_cost_no_page(bench, site, proxy,
     chance = random.Random(1)
     await bench.until(worker.has_partitions)
     proxy.spoil = lambda _: "late" if chance.random() < 0.5 else None
-    records = site(60)
+    records = site(30)
     await bench.produce(records)
     await bench.until_done()
     assert not await bench.dead_letters()
