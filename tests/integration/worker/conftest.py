@@ -1,6 +1,7 @@
 """Workers as their users start them, on the real services, and what they leave on the topics."""
 
 import asyncio
+import math
 import os
 import re
 import shutil
@@ -225,16 +226,18 @@ class Bench:
             await asyncio.sleep(min(max(0.05, waited / 20), 0.25))  # asked often, it slows what is waited for
 
     async def until_done(self, patience: float = PATIENCE) -> None:
-        """Wait until the group has committed everything that was produced."""
-        deadline, left = time.monotonic() + patience, -1
+        """Wait until the group has committed everything that was produced; fail if it commits no more."""
+        since, least, left = time.monotonic(), math.inf, -1
         while left:
             with suppress(UnavailableError, KafkaError):  # it was started again a moment ago
                 async with self._open_positions() as count_left:
                     while left := await count_left():
-                        self._fail_if_late(deadline, left)
+                        if left < least:
+                            since, least = time.monotonic(), left
+                        self._fail_if_late(since + patience, left)
                         await asyncio.sleep(0.2)
             if left:
-                self._fail_if_late(deadline, left)
+                self._fail_if_late(since + patience, left)
                 await asyncio.sleep(0.2)
 
     def _fail_if_late(self, deadline: float, left: int) -> None:
