@@ -79,7 +79,7 @@ async def test_a_decoder_that_fails_ends_its_message_alone(bench, site) -> None:
 async def test_a_huge_page_does_not_hold_up_its_neighbours(bench, site) -> None:
     neighbours = site(200)
     huge = Record(b"https://h.example/hangs", TEXT + bytes(5 * MIB), HTML)
-    worker = bench.worker("--page-seconds", "5", "--processes", "2", program=HOSTILE_WORKER)
+    worker = bench.worker("--page-seconds", "60", "--processes", "2", program=HOSTILE_WORKER)
     await bench.produce([huge, *neighbours])
     await bench.until(worker.has_partitions)
     await bench.until(lambda: worker.report()["totals"]["documents"] == len(neighbours))
