@@ -14,6 +14,8 @@ from dehusk.streams.local.folder import LOOPBACK, free_ports, is_free
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 
+ANSWER_SECONDS = 60.0
+"""Time limit of an answer of Redis that a test needs, however busy the machine is."""
 _SLOTS = 16_384
 _BUS = 10_000
 """Distance from a node's port to the port at which it listens for the other nodes."""
@@ -34,7 +36,7 @@ def redis_cluster(directory: Path, nodes: int) -> Iterator[RedisSettings]:
     processes = [_start(port, directory / str(port)) for port in ports]
     try:
         _join(ports)
-        yield RedisSettings(f"redis://{LOOPBACK}:{ports[0]}", cluster=True)
+        yield RedisSettings(f"redis://{LOOPBACK}:{ports[0]}", cluster=True, timeout=ANSWER_SECONDS)
     finally:
         for process in processes:
             process.kill()

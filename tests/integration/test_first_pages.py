@@ -12,6 +12,7 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
+from tests.integration.redis_cluster import ANSWER_SECONDS
 
 MOST = 3
 
@@ -26,7 +27,7 @@ def page(visited: Visit) -> FirstPage:
 
 @pytest.fixture
 async def redis(stack: LocalStack) -> AsyncIterator[RedisSiteStatistics]:
-    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis))
+    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis, timeout=ANSWER_SECONDS))
     yield store
     await store.close()
 

@@ -30,7 +30,7 @@ from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds, si
 from dehusk.streams.sites.revisits import FirstPages, Visit
 from dehusk.streams.sites.samples import MAX_CHANGED, MAX_CHANGED_AT_ONCE, MAX_REPEATED, open_samples
 from dehusk.streams.sites.stored import StoredSample, StoredSite, unpack_site
-from tests.integration.redis_cluster import redis_cluster
+from tests.integration.redis_cluster import ANSWER_SECONDS, redis_cluster
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
@@ -39,7 +39,7 @@ COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSettings]:
     with LocalStack(tmp_path_factory.mktemp("redis"), services=("redis",)) as running:
-        yield RedisSettings(running.addresses.redis)
+        yield RedisSettings(running.addresses.redis, timeout=ANSWER_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def server(request: pytest.FixtureRequest) -> RedisSettings:
 @pytest.fixture
 def other(redis: RedisSettings) -> RedisSettings:
     """Another empty Redis: a database of its own."""
-    found = RedisSettings(redis.url.removesuffix("/0") + "/1")
+    found = replace(redis, url=redis.url.removesuffix("/0") + "/1")
     flush(found)
     return found
 

@@ -19,7 +19,7 @@ from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
-from tests.integration.redis_cluster import node_ports
+from tests.integration.redis_cluster import ANSWER_SECONDS, node_ports
 
 PATIENCE = 30.0
 
@@ -101,8 +101,9 @@ def opened() -> Callable[..., object]:
     async def open_store(
         where: Server | RedisSettings, *bounds: object
     ) -> AsyncIterator[RedisSiteStatistics]:
-        settings = where if isinstance(where, RedisSettings) else RedisSettings(where.url)
-        store = RedisSiteStatistics(settings, *bounds)
+        if isinstance(where, Server):
+            where = RedisSettings(where.url, timeout=ANSWER_SECONDS)
+        store = RedisSiteStatistics(where, *bounds)
         try:
             yield store
         finally:

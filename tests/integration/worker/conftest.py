@@ -40,6 +40,7 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import DeadLetter, read_dead_letter
+from tests.integration.redis_cluster import ANSWER_SECONDS
 from tests.published import validated_message
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
@@ -174,6 +175,7 @@ class Bench:
             *("--input", self.topics.input, "--output", self.topics.output, "--group", self.topics.group),
             *("--dead-letters", self.topics.dead_letters, "--monitoring", "127.0.0.1:0"),
             *("--session-seconds", "6", "--processes", "1", "--labeler", "rules"),
+            *("--redis-seconds", f"{ANSWER_SECONDS:g}"),
         ]
         folder = self.folder / f"worker-{len(self.workers)}"
         folder.mkdir()

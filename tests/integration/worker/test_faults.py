@@ -111,7 +111,7 @@ async def test_a_stop_does_not_wait_for_a_kafka_that_is_gone(bench, site, stack,
 async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go: str) -> None:
     records = site(300)
     redis = stack.services["redis"]
-    worker = bench.worker()
+    worker = bench.worker("--redis-seconds", "5")
     await bench.produce(records[:100])
     await bench.until_done()
     await asyncio.to_thread(getattr(redis, go))

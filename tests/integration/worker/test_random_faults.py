@@ -92,9 +92,8 @@ async def _fault_of_worker(worker: Worker, kind: str, seconds: float) -> None:
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
 async def test_faults_in_any_order_lose_nothing_and_replace_nothing_newer(bench, site, delivery: str) -> None:
     for labeler in ("rules", "rules", "triton"):
-        bench.worker(
-            "--source", "html", "--delivery", delivery, "--labeler", labeler, "--grace-seconds", "20"
-        )
+        options = ("--source", "html", "--delivery", delivery, "--labeler", labeler)
+        bench.worker(*options, "--grace-seconds", "20", "--redis-seconds", "2")
     await bench.until(lambda: any(worker.has_partitions() for worker in bench.workers))
     faults = Faults(bench, SEED)
     async with bench.crawling(changing(site(200), random.Random(SEED)), at_once=20, pause=0.2):

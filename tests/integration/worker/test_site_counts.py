@@ -14,11 +14,12 @@ from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.store import MemorySiteStatistics
 from dehusk.streams.sources.registry import SourceSettings, open_source
+from tests.integration.redis_cluster import ANSWER_SECONDS
 
 
 @asynccontextmanager
 async def store_of(stack):
-    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis))
+    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis, timeout=ANSWER_SECONDS))
     try:
         yield store
     finally:
