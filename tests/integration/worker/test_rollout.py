@@ -16,7 +16,6 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.rollout import Scope
 from dehusk.schemas.trials import SHADOW, Figures, total_comparison, total_figures
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.local.folder import free_ports
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.rollout.control import Control, ControlTopic, read_control
 from tests.integration.worker.conftest import PATIENCE
@@ -248,7 +247,7 @@ async def test_a_version_that_fails_is_taken_back_and_costs_no_page(proxied, ste
 
 
 @pytest.fixture
-async def told(free_port: int) -> AsyncIterator[tuple[str, list[dict]]]:
+async def told() -> AsyncIterator[tuple[str, list[dict]]]:
     """The URL of a webhook, and the events that it is told."""
     events: list[dict] = []
 
@@ -260,14 +259,10 @@ async def told(free_port: int) -> AsyncIterator[tuple[str, list[dict]]]:
     app.router.add_post("/secret", take)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", free_port).start()
-    yield f"http://127.0.0.1:{free_port}/secret", events
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    ((host, port),) = runner.addresses
+    yield f"http://{host}:{port}/secret", events
     await runner.cleanup()
-
-
-@pytest.fixture
-def free_port() -> int:
-    return free_ports(1)[0]
 
 
 async def test_a_webhook_is_told_once_of_a_version_taken_back_and_of_a_worker_that_is_gone(
