@@ -12,6 +12,7 @@ from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.local.triton import sweep_shared_memory
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from tests.unit.streams.models import graphs
@@ -26,10 +27,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
 
 
+class Stack(LocalStack):
+    """A stack that is killed at its end, as Triton takes five seconds to stop."""
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        if self._triton is not None:
+            sweep_shared_memory(self._triton._region)
+
+
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """Kafka (one node), Redis and Triton; a test that stops a service starts it again, with the same data."""
-    with LocalStack(tmp_path_factory.mktemp("stack"), persistent=True) as running:
+    with Stack(tmp_path_factory.mktemp("stack"), persistent=True) as running:
         yield running
 
 
@@ -40,7 +50,7 @@ def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     graphs.write_version(model / "1", graphs.always(0.5))
     graphs.write_config(model, "model")
     directory = tmp_path_factory.mktemp("triton")
-    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
+    with Stack(directory, repository=model.parent, services=("triton",)) as stack:
         yield stack
 
 

@@ -29,6 +29,7 @@ from dehusk.streams.models.server import ModelServer
 from dehusk.streams.rollout.control import ControlTopic, change_state, read_control
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
+from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
@@ -81,9 +82,7 @@ def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     graphs.write_version(model / "3", graphs.model([graphs.node("Nonsense", ["zeros"], "prob")], []))
     graphs.write_config(model, "model")
     name(model, "1")
-    with LocalStack(
-        tmp_path_factory.mktemp("triton"), repository=model.parent, services=("triton",)
-    ) as stack:
+    with Stack(tmp_path_factory.mktemp("triton"), repository=model.parent, services=("triton",)) as stack:
         yield stack
 
 

@@ -21,8 +21,8 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
-from dehusk.streams.local.stack import LocalStack
 from tests.encoded import random_page
+from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs
 
 NEWEST = {
@@ -131,7 +131,7 @@ def own(tmp_path_factory):
     shutil.copytree(NEWEST["boilernet"], model / "1")
     shutil.copy(DEFAULT_REPOSITORY / "boilernet" / "config.pbtxt", model)
     directory = tmp_path_factory.mktemp("own")
-    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
+    with Stack(directory, repository=model.parent, services=("triton",)) as stack:
         yield stack, model
 
 
@@ -235,7 +235,7 @@ async def test_versions_with_kinds_of_pages_and_without_replace_each_other_witho
                 takes_over[answer.model.version].set()
 
     directory = tmp_path_factory.mktemp("kinds")
-    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
+    with Stack(directory, repository=model.parent, services=("triton",)) as stack:
         labeler = TritonLabeler(stack.addresses.triton_grpc, "m")
         async with asyncio.timeout(120), asyncio.TaskGroup() as streams:
             for number in range(1, 7):

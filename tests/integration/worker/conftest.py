@@ -40,6 +40,7 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import DeadLetter, read_dead_letter
+from tests.integration.conftest import Stack
 from tests.integration.redis_cluster import ANSWER_SECONDS
 from tests.published import validated_message
 
@@ -401,7 +402,7 @@ def own_triton(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Swapp
     model = tmp_path / "models" / "dehusk"
     model.mkdir(parents=True)
     (tmp_path / "triton").mkdir()
-    made = Swapping(LocalStack(tmp_path / "triton", repository=model.parent, services=("triton",)), model)
+    made = Swapping(Stack(tmp_path / "triton", repository=model.parent, services=("triton",)), model)
     made.put(getattr(request, "param", "dehusk"), "1")
     with made.stack:
         yield made

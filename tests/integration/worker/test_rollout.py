@@ -16,8 +16,8 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.rollout import Scope
 from dehusk.schemas.trials import SHADOW, Figures, total_comparison, total_figures
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.rollout.control import Control, ControlTopic, read_control
+from tests.integration.conftest import Stack
 from tests.integration.worker.conftest import PATIENCE
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
@@ -49,7 +49,7 @@ def triton(tmp_path_factory):
     configuration = (DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt").read_text()
     assert NEWEST_ONLY in configuration
     (model / "config.pbtxt").write_text(configuration.replace(NEWEST_ONLY, "version_policy { all { } }"))
-    with LocalStack(tmp_path_factory.mktemp("own"), repository=model.parent, services=("triton",)) as stack:
+    with Stack(tmp_path_factory.mktemp("own"), repository=model.parent, services=("triton",)) as stack:
         yield stack.addresses.triton_grpc
 
 

@@ -14,9 +14,9 @@ from dehusk.inference.labelers.repository import CONFIG_FILE
 from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.trials import CANARY, SHADOW, Comparison, EndedTrial, total_comparison
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.rollout.control import Control
 from dehusk.streams.sources.source import Record
+from tests.integration.conftest import Stack
 from tests.integration.worker.conftest import PATIENCE, in_letters
 from tests.integration.worker.test_rollout import HOSTS, Rollout
 
@@ -37,7 +37,7 @@ def triton(tmp_path_factory) -> Iterator[str]:
     shutil.copytree(model / USUAL, model / COPY)
     configuration = (model / CONFIG_FILE).read_text()
     (model / CONFIG_FILE).write_text(with_versions(configuration, (*SERVED, COPY)))
-    with LocalStack(tmp_path_factory.mktemp("own"), repository=repository, services=("triton",)) as stack:
+    with Stack(tmp_path_factory.mktemp("own"), repository=repository, services=("triton",)) as stack:
         yield stack.addresses.triton_grpc
 
 

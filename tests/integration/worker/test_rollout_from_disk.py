@@ -15,6 +15,7 @@ from dehusk.streams.models.server import ModelServer
 from dehusk.streams.rollout.control import ControlTopic, change_state
 from dehusk.streams.rollout.transitions import without_version
 from dehusk.streams.worker.rollout.plan import is_of_share
+from tests.integration.conftest import Stack
 from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
 
 SEVEN = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent
@@ -28,7 +29,7 @@ def triton(tmp_path: Path):
     shutil.copytree(SEVEN, model / "7")
     shutil.copy(DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt", model)
     (tmp_path / "triton").mkdir()
-    with LocalStack(tmp_path / "triton", repository=model.parent, services=("triton",)) as stack:
+    with Stack(tmp_path / "triton", repository=model.parent, services=("triton",)) as stack:
         yield stack
 
 

@@ -11,6 +11,7 @@ from benchmarks.stage import Outcome, Size
 from benchmarks.swaps import run
 from benchmarks.versions import CORRUPT, FAILING, KEPT, OTHER, SLOW, USUAL, write_repository
 from dehusk.streams.local.stack import LocalStack
+from tests.integration.conftest import Stack
 
 SIZE = Size(swaps=6, rate=10, steady_seconds=1, pause_seconds=0.5, blocks=12, at_once=2)
 
@@ -19,7 +20,7 @@ SIZE = Size(swaps=6, rate=10, steady_seconds=1, pause_seconds=0.5, blocks=12, at
 def triton(tmp_path: Path) -> Iterator[LocalStack]:
     """A Triton of this test's own, which is restarted, and serves versions that are not fit, too."""
     write_repository(tmp_path / "models")
-    with LocalStack(tmp_path / "own", repository=tmp_path / "models", services=("triton",)) as stack:
+    with Stack(tmp_path / "own", repository=tmp_path / "models", services=("triton",)) as stack:
         yield stack
 
 
