@@ -70,7 +70,7 @@ async def test_offsets_that_come_when_the_next_rebalance_has_begun(bench, endles
         await bench.until(lambda: late.says("waits for the next rebalance"))
         bench.worker(*options)
         await bench.until(lambda: late.says("has told the offsets of the rebalance before"))
-        more = list(islice(endless_site, 12_000))
+        more = list(islice(endless_site, 4_000))
         await bench.produce(more)
         await bench.until(lambda: late.says("tells the offsets of this rebalance"))
         await asyncio.sleep(5)
