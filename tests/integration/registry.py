@@ -14,12 +14,18 @@ from jgo.maven import MavenContext
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.local.process import Service
 from tests.crawlers.programs import Command
-from tests.integration.java import answers, java
+from tests.integration.java import java
 from tests.unit.docker.helm.fetched import fetched
 
 _VERSION = "3.0.9"
 _SHA256 = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
 _PATH = "/apis/ccompat/v7"
+_FIRST = {
+    "AVRO": '"string"',
+    "JSON": '{"$schema": "http://json-schema.org/draft-07/schema#"}',
+    "PROTOBUF": 'syntax = "proto3"; message First {}',
+}
+"""Schemas by their languages, of each of which the first one takes a registry the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +37,25 @@ class Registry:
 
     def ask(self, path: str, fields: object = None, method: str = "GET") -> object:
         """Return the answer of its interface."""
-        content = None if fields is None else orjson.dumps(fields)
-        headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
-        request = Request(self.url + path, content, headers, method=method)
-        with urlopen(request, timeout=30) as answer:
-            return orjson.loads(answer.read())
+        return _ask(self.url + path, fields, method)
+
+
+def _ask(url: str, fields: object, method: str) -> object:
+    content = None if fields is None else orjson.dumps(fields)
+    headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+    with urlopen(Request(url, content, headers, method=method), timeout=30) as answer:
+        return orjson.loads(answer.read())
+
+
+def _registers(url: str) -> bool:
+    """Return True once it has registered a schema of each language: a worker does not wait for the first."""
+    try:
+        for language, schema in _FIRST.items():
+            fields = {"schema": schema, "schemaType": language}
+            _ask(f"{url}/subjects/first-{language}/versions", fields, "POST")
+    except OSError:
+        return False
+    return True
 
 
 def _download(folder: Path) -> Path:
@@ -55,7 +75,7 @@ def running_registry(folder: Path) -> Iterator[Registry]:
     url = f"http://{LOOPBACK}:{port}{_PATH}"
     options = (f"-Dquarkus.http.host={LOOPBACK}", f"-Dquarkus.http.port={port}")
     words = java(*options, "-jar", str(folder / "program" / f"apicurio-registry-app-{_VERSION}-runner.jar"))
-    service = Service(Command("registry", words, partial(answers, f"{url}/subjects")), folder / "log")
+    service = Service(Command("registry", words, partial(_registers, url)), folder / "log")
     service.start()
     try:
         yield Registry(url, service)
