@@ -135,15 +135,18 @@ class InspectorProcess:
     async def _await_readiness(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None  # noqa: S101 it is a pipe
         assert process.stdout is not None  # noqa: S101 it is a pipe
-        line = b""
-        with suppress(TimeoutError, ConnectionError):
-            async with asyncio.timeout(_START_SECONDS):
-                process.stdin.write(pickle.dumps(self._settings))
-                await process.stdin.drain()
-                line = await process.stdout.readline()
+        line, unsaid = b"", "its log has the reason"
+        try:
+            with suppress(ConnectionError):
+                async with asyncio.timeout(_START_SECONDS):
+                    process.stdin.write(pickle.dumps(self._settings))
+                    await process.stdin.drain()
+                    line = await process.stdout.readline()
+        except TimeoutError:
+            unsaid = f"it was not ready within {_START_SECONDS:g} s"
         if line != READY:
             await self.kill()
-            reason = printable(line.decode("utf-8", "replace").strip()) or "its log has the reason"
+            reason = printable(line.decode("utf-8", "replace").strip()) or unsaid
             raise UnavailableError(f"the inspector does not start: {reason}")
 
 

@@ -308,6 +308,16 @@ async def test_a_process_that_does_not_start_says_so(
     assert any("No module named dehusk.nothing" in message for message in caplog.messages)
 
 
+async def test_a_process_that_is_not_ready_in_time_is_told_from_one_that_ends(
+    client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as soon:
+        soon.setattr("dehusk.streams.worker.inspector.inspector._START_SECONDS", 0.01)
+        late = "the inspector does not start: it was not ready within 0.01 s\n"
+        assert await paste(client) == (503, late)
+    await opened(client)
+
+
 async def test_a_setting_that_does_not_fit_is_said(
     client: aiohttp.ClientSession, inspector: Inspector, settings: WorkerSettings
 ) -> None:
