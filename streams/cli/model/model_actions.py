@@ -263,7 +263,8 @@ def add(
         added = asyncio.run(_add(place, number, checks, hold=hold or load, is_verified=is_verified))
         if load:
             asyncio.run(_load(checks.triton, added))
-    print_added(added.directory, is_loaded=load, as_json=as_json)
+    in_process = checks.labeler == "onnx"
+    print_added(added.directory, is_loaded=load, without_triton=in_process, as_json=as_json)
 
 
 async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_verified: bool) -> Added:

@@ -139,7 +139,7 @@ def print_fault(fault: FaultError, *, as_json: bool) -> None:
     warn(f"not to be served: {printable(str(fault))}")
 
 
-def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
+def print_added(version: Path, *, is_loaded: bool, without_triton: bool, as_json: bool) -> None:
     """Print the directory of an added version, and how it is served next."""
     model = version.parent.name
     name = f"{model}/{version.name}"
@@ -155,7 +155,9 @@ def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
     else:
         echo("Triton serves it after the next load or restart, workers in process after theirs.")
     if not is_loaded:
-        echo(f"Try it with `{program()} model canary {name} --share 0.05`, which has Triton serve it.")
+        command = f"{program()} model canary {name} --share 0.05"
+        how = f"`{command} --without-triton`" if without_triton else f"`{command}`, which has Triton serve it"
+        echo(f"Try it with {how}.")
 
 
 def print_repair(config: Path, repair: Repair) -> None:

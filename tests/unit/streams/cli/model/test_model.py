@@ -284,6 +284,7 @@ def test_a_version_is_added_under_its_number_and_waits(repository: Path, tmp_pat
     ended = call(*words, "--version", "12")
     assert ended.exit_code == 0, ended.output
     assert "not served before version_policy" in ended.stdout
+    assert ended.stdout.endswith("model canary model/12 --share 0.05 --without-triton`.\n")
     assert {version: each["is_default"] for version, each in listed(repository).items()} == {
         "1": False,
         "9": True,
