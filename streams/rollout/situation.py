@@ -29,17 +29,14 @@ class Situation:
     """Reports of the live workers."""
     stopped: Sequence[WorkerReport] = ()
     """Reports of others, which have stopped or report no more, on what they have seen of the trials."""
+    seen: Sequence[WorkerReport] = ()
+    """Reports that count for the state, also of stopped workers; without a state, those of live ones."""
     ended: Sequence[EndedTrial] = ()
     """Trials that have ended, oldest first."""
     taken_back: frozenset[str] = frozenset()
     """Versions of the model that workers have taken back, and that no state needs."""
     others: Sequence[Scope] = ()
     """Other roll-outs on the topic, with a state or live workers."""
-
-    @property
-    def seen(self) -> list[WorkerReport]:
-        """Reports of all that workers have seen of the versions."""
-        return [*self.workers, *self.stopped]
 
     @property
     def elsewhere(self) -> str:
@@ -96,10 +93,11 @@ async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
     control = await read_existing(topic)
     state, workers, ended = control.states.get(scope), control.live_reports(scope), control.ended(scope)
     stopped = control.evidence(scope, {each.worker for each in workers})
+    seen = control.evidence(scope) if state else workers
     taken_back = frozenset(taken_back_versions(control, scope.model))
     scopes = {*control.states, *(key.scope for key in control.reports if control.live_reports(key.scope))}
     others = sorted(scopes - {scope}, key=str)
-    return Situation(scope, state, workers, stopped, ended, taken_back, others)
+    return Situation(scope, state, workers, stopped, seen, ended, taken_back, others)
 
 
 async def read_existing(topic: ControlTopic) -> Control:

@@ -77,13 +77,12 @@ def view(
     state: Rollout,
     reports: Sequence[WorkerReport],
     changes: Sequence[Rollout],
-    stopped: Sequence[WorkerReport] = (),
+    seen: Sequence[WorkerReport],
 ) -> RolloutView:
     """Return the view of a state, by the reports of live workers and the states that there were.
 
-    What workers have seen that have stopped is counted, too.
+    `seen` is what all workers have seen of its trials, those that have stopped among them.
     """
-    seen = [*reports, *stopped]
     refused = [item for each in reports for item in each.refused.items()]
     recent = [each for each in changes if datetime.now(UTC) - each.change.at < _HOUR]
     return RolloutView(

@@ -96,7 +96,7 @@ class StateReader:
     def view(self) -> RolloutView | None:
         """Return the roll-out for people; None where there is none."""
         changes, live = list(self._control.history(self.scope).values()), self.live_reports()
-        return None if self.state is None else view(self.state, live, changes, self.others(*live))
+        return None if self.state is None else view(self.state, live, changes, self.others())
 
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""

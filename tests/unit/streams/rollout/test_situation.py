@@ -8,7 +8,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope
-from dehusk.schemas.trials import WorkerReport
+from dehusk.schemas.trials import Figures, WorkerReport
 from dehusk.streams.kafka.client import Topic
 from dehusk.streams.rollout import situation as module
 from dehusk.streams.rollout.control import Control, ControlKey, ControlTopic, state_record
@@ -49,6 +49,20 @@ async def test_the_state_and_the_workers_that_are_there_are_found(control: Contr
     other = await read_situation(TOPIC, Scope("m", "other"))
     assert (other.state, other.workers, other.others) == (None, [], [SCOPE])
     assert found.others == []
+
+
+async def test_what_a_worker_saw_that_does_not_follow_yet_is_of_another_trial(control: Control) -> None:
+    trying, now = with_canary(START, Part("8", 0.1), "me"), int(1000 * time.time())
+    seen = {"8": Figures(pages=5)}
+    record = state_record(SCOPE, with_canary(trying, Part("9", 0.1), "me"))
+    for worker, revision, canary in (("late", trying.revision, "8"), ("a", trying.revision + 1, "9")):
+        report = WorkerReport(worker, revision, "7", canary, figures=seen)
+        control.apply(Message(ControlKey(SCOPE, worker).encode(), report.encode()), now)
+    without = await read_situation(TOPIC, SCOPE)
+    control.apply(Message(record.key, record.value), now)
+    found = await read_situation(TOPIC, SCOPE)
+    assert [report.worker for report in found.workers] == ["a", "late"]
+    assert ([each.worker for each in found.seen], without.seen) == (["a"], without.workers)
 
 
 @pytest.mark.parametrize(

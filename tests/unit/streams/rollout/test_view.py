@@ -25,7 +25,8 @@ def report(worker: str, state: Rollout, **more: object) -> WorkerReport:
 
 def test_versions_have_their_shares_and_what_all_workers_have_seen_of_them() -> None:
     behind = report("b", START, refused={"9": "it is not served"})
-    found = view(BOTH, [report("a", BOTH, comparison=COMPARISON), behind], [START, BOTH])
+    reports = [report("a", BOTH, comparison=COMPARISON), behind]
+    found = view(BOTH, reports, [START, BOTH], reports)
     assert (found.workers, found.following, found.refused) == (2, 1, ("9: it is not served",))
     assert found.versions == (
         VersionView("7", "serving", None, 180, 0, 0.4, 1.0, 1.0),
@@ -38,7 +39,8 @@ def test_versions_have_their_shares_and_what_all_workers_have_seen_of_them() -> 
 
 def test_each_trial_is_compared() -> None:
     trials = {CANARY: COMPARISON}
-    found = view(BOTH, [report(worker, BOTH, trials=trials) for worker in "ab"], [])
+    reports = [report(worker, BOTH, trials=trials) for worker in "ab"]
+    found = view(BOTH, reports, [], reports)
     assert [(each.trial, each.pages) for each in found.trials] == [("canary", 10)]
 
 
@@ -46,10 +48,10 @@ def test_changes_are_those_of_the_hour_and_name_what_was_taken_back() -> None:
     after = without_version(BOTH, "8", "worker-1", "too many errors")
     assert after is not None
     old = replace(START, change=replace(START.change, at=START.change.at - timedelta(hours=2)))
-    found = view(after, [], [old, BOTH, after])
+    found = view(after, [], [old, BOTH, after], [])
     assert [(each.revision, each.by) for each in found.changes] == [
         (BOTH.revision, "me"),
         (after.revision, "worker-1"),
     ]
     assert found.changes[-1].taken_back == "8"
-    assert [each.revision for each in view(old, [], [old]).changes] == [old.revision]
+    assert [each.revision for each in view(old, [], [old], []).changes] == [old.revision]

@@ -30,7 +30,7 @@ class Cluster:
     """Roll-out that the commands find, and their records."""
 
     def __init__(self) -> None:
-        self.situation = Situation(SCOPE, START, [REPORT])
+        self.situation = Situation(SCOPE, START, [REPORT], seen=[REPORT])
         self.written: list[Rollout] = []
         self.waited: list[float] = []
 
@@ -222,7 +222,7 @@ def test_a_status_names_the_limits_that_were_changed(cluster: Cluster) -> None:
 
 def test_times_and_words_that_nobody_knows_are_not_shown_as_none(cluster: Cluster) -> None:
     figures = {"7": Figures(pages=4, late=4)}
-    cluster.situation = Situation(SCOPE, START, [replace(REPORT, figures=figures)])
+    cluster.situation = Situation(SCOPE, START, [REPORT], seen=[replace(REPORT, figures=figures)])
     assert "7\t4\t0\t4\t0\t–\t–\t–\n" in cluster.run("status", "dehusk").stdout
 
 
@@ -452,7 +452,8 @@ def seen() -> WorkerReport:
 
 
 def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
-    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    reports = [REPORT, seen()]
+    cluster.situation = replace(cluster.situation, workers=reports, seen=reports)
     shown = cluster.run("status", "dehusk").stdout
     assert shown.startswith("model dehusk in group news: version 7\nrevision 1, ")
     assert "worker host-1, revision 1: serving 7, shadow 8; not 9: no such version" in shown
@@ -463,7 +464,8 @@ def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
 
 
 def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster, repository: Path) -> None:
-    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    reports = [REPORT, seen()]
+    cluster.situation = replace(cluster.situation, workers=reports, seen=reports)
     words = (*SHOW, "--model-repository", str(repository))
     shown = cluster.run(*words).stdout
     assert "model dehusk in group news: version 7\n" in shown
@@ -507,7 +509,8 @@ def test_the_last_trials_of_a_version_are_shown(cluster: Cluster, repository: Pa
 
 
 def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:
-    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    reports = [REPORT, seen()]
+    cluster.situation = replace(cluster.situation, workers=reports, seen=reports)
     shown = orjson.loads(cluster.run("status", "dehusk", "--json").stdout)
     assert (shown["state"]["serving"], shown["figures"]["7"]["pages"]) == ("7", 6)
     assert (shown["comparison"]["disagreement"], len(shown["comparison"]["examples"])) == (0.1, 1)

@@ -1,6 +1,7 @@
 """Following the state of a roll-out."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -255,6 +256,20 @@ async def test_a_version_is_judged_by_what_the_whole_group_has_seen(
     worker.hear(seen)
     taken = await judged(worker)
     assert (taken.serving, taken.canary, worker.rollbacks()) == ("7", None, {"kept-text": 1})
+
+
+async def test_the_view_shows_nothing_of_a_trial_that_has_ended(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    await worker.follow(START, CANARY)
+    worker.comparing[CANARY_TRIAL].comparison = KEEPS_ALL
+    late = replace(worker.steering.report(), worker="w2")
+    await worker.follow(with_canary(CANARY, Part("9", 0.5), "me"))
+    worker.hear(late, worker.steering.report())
+    found = worker.reader.view()
+    assert found is not None
+    assert (found.workers, found.following, found.trials) == (2, 1, ())
 
 
 async def test_failures_of_a_version_are_counted_over_the_group(worker: Worker) -> None:
