@@ -321,7 +321,7 @@ async def test_a_roll_out_is_shown_with_its_versions_and_trials(shown: Visit, wo
     ]
     lines = shown.page.locator("#rollout-lines li")
     await expect(lines.first).to_have_text("2 of 3 workers follow revision 5")
-    await expect(lines.last).to_contain_text("on 300 pages: 3.1 % of the blocks otherwise, F1 0.970")
+    await expect(lines.last).to_contain_text("on 300 pages: 3.1 % of the blocks otherwise, F1 97 %")
     await expect(shown.page.locator("#events li")).to_contain_text(
         "version 9 taken back, errors (by worker-1)"
     )

@@ -235,7 +235,7 @@ function showRollout(rollout) {
   });
   const trials = rollout.trials.map(({ trial, pages, disagreement, f1, slowdown }) => {
     const time = slowdown === null ? "" : `, ${decimal.format(slowdown)} times the time of a call`;
-    return `${trial}, beside the trusted version on ${count(pages)} pages: ${percent(disagreement)} of the blocks otherwise, F1 ${f1.toFixed(3)} of the words kept${time}`;
+    return `${trial}, beside the trusted version on ${count(pages)} pages: ${percent(disagreement)} of the blocks otherwise, F1 ${percent(f1)} of the words kept${time}`;
   });
   const following = `${count(rollout.following)} of ${count(rollout.workers)} workers follow revision ${rollout.revision}`;
   const last = rollout.changes.at(-1);
