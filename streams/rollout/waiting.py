@@ -1,6 +1,7 @@
 """Waiting until the live workers of a group follow a state."""
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import aclosing
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
@@ -17,7 +18,7 @@ async def wait_for_workers(
 
     Raises:
         ConflictError: the state was replaced meanwhile, usually by a worker that takes a version back.
-        ConfigurationError: a worker does not label with a version that the state names.
+        ConfigurationError: a worker ignores the state, or does not label with a version that it names.
         UnavailableError: not all workers follow it within the seconds, or Kafka does not answer.
     """
     control = Control()
@@ -28,6 +29,18 @@ async def wait_for_workers(
         others = [each.worker for each in control.live_reports(scope) if each.revision < state.revision]
         named = ", ".join(others) or "no worker reports at all"
         raise UnavailableError(f"after {seconds:g} s, these do not follow it yet: {named}") from error
+
+
+def ignored_by(state: Rollout | None, reports: Iterable[WorkerReport]) -> str | None:
+    """Return who ignores a state, as the topic has lost a later one, and until when; None if nobody does."""
+    revision = state.revision if state else 0
+    names = [each.worker for each in reports if each.revision > revision]
+    if not names:
+        return None
+    return (
+        "the control topic was emptied or created anew; workers that have followed a later revision ignore "
+        f"it until they are restarted: {', '.join(names)}"
+    )
 
 
 async def _followed(
@@ -55,4 +68,6 @@ def _following(control: Control, scope: Scope, state: Rollout) -> list[WorkerRep
             raise ConfigurationError(f"worker {report.worker} does not label with version {version}: {why}")
     if current is not None and current.revision > state.revision:
         raise ConflictError(f"{current.change.by} has changed it meanwhile: {current.change.reason}")
+    if ignored := ignored_by(state, reports):
+        raise ConfigurationError(ignored)
     return reports if all(report.revision >= state.revision for report in reports) else []

@@ -25,6 +25,7 @@ from dehusk.streams.cli.model.rollout_views import (
     print_stale,
     print_status,
     repair_command,
+    warn_ignored,
 )
 from dehusk.streams.cli.shared.terminal import ask, warn
 from dehusk.streams.models.server import ModelServer
@@ -70,6 +71,7 @@ def show_status(options: RolloutOptions) -> None:
     stale = stale_versions(options.repository, options.scope.model, situation.taken_back)
     print_status(situation, stale, as_json=options.as_json)
     print_stale(options.repository, options.scope.model, stale, _repairing(options))
+    warn_ignored(situation)
 
 
 def _repairing(options: RolloutOptions) -> str:

@@ -16,6 +16,7 @@ from dehusk.streams.cli.shared.terminal import echo, plain_console, print_object
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.rollout.steps import wait_reason
 from dehusk.streams.rollout.transitions import describe_state
+from dehusk.streams.rollout.waiting import ignored_by
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.wording import pluralize, printable, program
 
@@ -26,6 +27,13 @@ def print_change(situation: Situation, state: Rollout) -> None:
     click.echo(f"{situation.scope}, {workers}:", err=True)
     click.echo(f"  from {describe_state(situation.state)}", err=True)
     click.echo(f"  to   {describe_state(state)}", err=True)
+    warn_ignored(situation)
+
+
+def warn_ignored(situation: Situation) -> None:
+    """Print on standard error which workers ignore the state, if any do."""
+    if ignored := ignored_by(situation.state, situation.workers):
+        warn(ignored)
 
 
 def print_planned(situation: Situation, state: Rollout, loaded: Sequence[str], *, as_json: bool) -> None:

@@ -78,6 +78,13 @@ async def test_a_worker_that_refuses_the_version_ends_it(monkeypatch: pytest.Mon
         await waited(monkeypatch, [report("a", 1), state(NEXT)], [refusing])
 
 
+async def test_a_worker_that_has_followed_what_the_topic_has_lost_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"emptied .* until they are restarted: b$"):
+        await waited(monkeypatch, [state(NEXT), report("a", 2), report("b", 25)], [])
+
+
 async def test_a_version_that_is_taken_back_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     back = roll_back(NEXT, "worker a", "no-probabilities")
     with pytest.raises(ConflictError, match=r"worker a .* no-probabilities"):

@@ -220,6 +220,18 @@ def test_a_status_names_the_limits_that_were_changed(cluster: Cluster) -> None:
     assert "\nlimits other than by default: least-pages=20, most-latency=4.5\n" in shown
 
 
+@pytest.mark.parametrize(("state", "named"), [(START, "host-2"), (None, "host-1, host-2")])
+def test_workers_that_ignore_what_a_topic_says_that_was_emptied_are_named(
+    cluster: Cluster, state: Rollout | None, named: str
+) -> None:
+    cluster.situation = Situation(SCOPE, state, [REPORT, replace(REPORT, worker="host-2", revision=25)])
+    said = f"ignore it until they are restarted: {named}\n"
+    assert said in cluster.run("status", "dehusk").stderr
+    assert said in cluster.run("canary", "dehusk/8", "--share", "0.1", "--dry-run").stderr
+    cluster.situation = Situation(SCOPE, START, [REPORT])
+    assert "emptied" not in cluster.run("status", "dehusk").stderr
+
+
 def test_times_and_words_that_nobody_knows_are_not_shown_as_none(cluster: Cluster) -> None:
     figures = {"7": Figures(pages=4, late=4)}
     cluster.situation = Situation(SCOPE, START, [REPORT], seen=[replace(REPORT, figures=figures)])
