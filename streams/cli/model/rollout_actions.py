@@ -24,6 +24,7 @@ from dehusk.streams.cli.model.rollout_views import (
     print_planned,
     print_stale,
     print_status,
+    print_written,
     repair_command,
     warn_ignored,
 )
@@ -135,6 +136,7 @@ async def _change(
         await _serve_and_change(options, topic, situation, state)
     else:
         await change_state(topic, scope, state)
+    print_written(state, as_json=options.as_json)
     if is_back and situation.state and not options.without_triton:
         await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
     workers = None

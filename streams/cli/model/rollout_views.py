@@ -45,6 +45,12 @@ def print_planned(situation: Situation, state: Rollout, loaded: Sequence[str], *
         echo(f"nothing was changed; it would be revision {state.revision}: {describe_state(state)}")
 
 
+def print_written(state: Rollout, *, as_json: bool) -> None:
+    """Print a state once it is written; for JSON, `print_changed` has it."""
+    if not as_json:
+        echo(f"revision {state.revision}: {describe_state(state)}")
+
+
 def print_changed(
     situation: Situation,
     state: Rollout,
@@ -53,12 +59,11 @@ def print_changed(
     *,
     as_json: bool,
 ) -> None:
-    """Print the written state and, where workers were waited for, how many follow and how long it took."""
+    """Print how many workers follow and how long that took, if they were waited for; for JSON, the state."""
     if as_json:
         fields = {"before": situation.state, "after": state, "workers": workers, "seconds": round(seconds, 3)}
         print_object({**asdict(situation.scope), **fields})
         return
-    echo(f"revision {state.revision}: {describe_state(state)}")
     if workers is not None:
         echo(f"{pluralize(len(workers), 'worker')} followed within {seconds:.1f} s")
     elif not situation.workers:

@@ -286,6 +286,7 @@ def test_a_version_that_is_left_goes_also_if_a_worker_does_not_follow(
     cluster.situation = replace(cluster.situation, state=promote(START, "8", "me"))
     ended = cluster.run("rollback", "dehusk", "--yes", "--wait")
     assert "these do not follow it yet" in str(ended.exception)
+    assert ended.stdout == "revision 3: version 7\n"
     assert left == [("8", "7", True)]
 
 
