@@ -135,14 +135,13 @@ class Monitor:
 
     def state(self, point: Point | None = None) -> State:
         """Return the state of the worker, with a point of its history or, by default, a new one."""
-        model = self.metrics.model
         assigned = self.partition_lags() or {}
         lags = [PartitionLag(*partition, lag) for partition, lag in assigned.items() if lag is not None]
         largest = largest_lags(lags)
         return State(
             point or self._point(time.time(), [*self._samples, self._sample()]),
             version=_VERSION,
-            model=f"{model.name} version {model.version}" if model else None,
+            model=self._model(),
             started=self.started,
             counts=Counts(
                 self.metrics.totals,
@@ -160,6 +159,15 @@ class Monitor:
             redis=self.servers.redis,
             outages=self._outages.of_the_hour(time.time()),
         )
+
+    def _model(self) -> str | None:
+        """Return the model that labeled the last document or, if that was a canary, the one that serves."""
+        model, rollout = self.metrics.model, self.rollout()
+        if model is None:
+            return None
+        versions = {each.role: each.version for each in rollout.versions} if rollout else {}
+        version = versions["serving"] if model.version == versions.get("canary") else model.version
+        return f"{model.name} version {version}"
 
     def is_ready(self) -> bool:
         """Return True while the worker surely has its partitions and no dependency is away or long silent."""
