@@ -10,6 +10,7 @@ from dehusk.streams.sources.fields import Fields, json_in
 from dehusk.streams.sources.json_fields import DEFAULT_PATHS, FieldPaths, JsonFields
 from dehusk.streams.sources.page import ABSOLUTE, Outcome, describe_excess, known_url
 from dehusk.streams.sources.source import Decoded, Record, named_url
+from dehusk.streams.stores.errors import shown
 from dehusk.streams.stores.roots import Root
 from dehusk.streams.stores.stored import CLOUDS
 
@@ -89,22 +90,24 @@ class Reference(JsonFields):
         address = known_url(url)
         if not self._roots:
             detail = (
-                f"it names {reference!r}, and holds no page: --source reference --reference-root reads it"
+                f"it names {shown(reference)!r}, and holds no page: "
+                "--source reference --reference-root reads it"
             )
             return Broken(BrokenReason.HOLDS_ONLY_A_REFERENCE, detail, address)
         root, name = self._locate(reference, fields)
         if root is None:
             bucket = fields.get("bucket")
             of_bucket = f" of bucket {bucket!r}" if isinstance(bucket, str) else ""
-            detail = f"{reference!r}{of_bucket} lies below no --reference-root"
+            detail = f"{shown(reference)!r}{of_bucket} lies below no --reference-root"
             return Broken(BrokenReason.RECORD_NOT_FOUND, detail, address)
+        named = root.shown(reference)
         try:
             with root.open(name) as file:
                 body = file.read(self._max_bytes + 1)
         except (OSError, ValueError) as error:
-            return Broken(BrokenReason.RECORD_NOT_FOUND, f"cannot read {reference!r}: {error}", address)
+            return Broken(BrokenReason.RECORD_NOT_FOUND, f"cannot read {named!r}: {error}", address)
         if len(body) > self._max_bytes:
-            detail = f"{reference!r}: {describe_excess(self._max_bytes)}"
+            detail = f"{named!r}: {describe_excess(self._max_bytes)}"
             return Broken(BrokenReason.PAGE_TOO_LARGE, detail, address)
         return self._page(self._answer(url, body, fields))
 

@@ -7,7 +7,14 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.stores.errors import NoBucketError, NotStoredError, StoreAwayError, StoreError, is_below
+from dehusk.streams.stores.errors import (
+    NoBucketError,
+    NotStoredError,
+    StoreAwayError,
+    StoreError,
+    is_below,
+    shown,
+)
 from dehusk.streams.stores.stored import Access, InputPath, StoredPath, canonical, told_of_waiting
 
 MESSAGE_SECONDS = 2.0
@@ -75,6 +82,12 @@ class Root:
         folder = f"{str(self.place).rstrip('/')}/"
         return path.removeprefix(folder) if path.startswith(folder) else None
 
+    def shown(self, name: str) -> str:
+        """Return a name below this root, or a URL, as messages show it: without what may be a secret."""
+        is_whole = not isinstance(self.place, StoredPath) or "://" in name
+        folder = "" if is_whole else str(self)
+        return shown(f"{folder}{name}").removeprefix(folder)
+
     def open(self, name: str, begin: int = 0, length: int | None = None) -> BinaryIO:
         """Open the file or object of a name below this root, at an offset, to its end or for so many bytes.
 
@@ -84,9 +97,10 @@ class Root:
             StoreAwayError: the store does not answer.
         """
         if not is_below(name):
-            raise StoreError(f"{name!r} is no name below {self}: none of its parts may be empty, '.' or '..'")
+            reason = "none of its parts may be empty, '.' or '..'"
+            raise StoreError(f"{self.shown(name)!r} is no name below {self}: {reason}")
         if begin > _MOST_OFFSET:
-            raise StoreError(f"{name!r} ends before the bytes that are asked for")
+            raise StoreError(f"{self.shown(name)!r} ends before the bytes that are asked for")
         if isinstance(self.place, StoredPath):
             return self._open_stored(StoredPath(f"{self.place.url}{name}", self.place.access), begin, length)
         path = self.place / name

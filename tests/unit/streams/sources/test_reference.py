@@ -179,6 +179,30 @@ def test_several_roots_are_an_allow_list(folder):
         assert len(server.requests) == asked
 
 
+@pytest.mark.parametrize(
+    ("reference", "named"),
+    [
+        ("ROOT/gone.html?signature=secret", "'ROOT/gone.html'"),
+        ("gone.html?signature=secret", "'gone.html'"),
+        ("ROOT/../a.html?signature=secret", "'../a.html' is no name below ROOT/"),
+        ("ROOT/large?signature=secret", "'ROOT/large': more than the limit"),
+        ("https://me:secret@host/a.html?signature=secret", "'https://host/a.html' lies below no"),
+    ],
+)
+def test_no_detail_tells_a_signature_or_a_password(reference, named):
+    with web_server() as server:
+        server.objects["/p/large"] = b"<p>" + bytes(50_000_000)
+        root = f"{server.url}/p"
+        broken = decode({"url": URL, "key": reference.replace("ROOT", root)}, StoredPath(root))
+    assert named.replace("ROOT", root) in broken.detail
+    assert "secret" not in broken.detail
+
+
+def test_no_detail_tells_the_signature_of_a_reference_without_a_root():
+    broken = decode(b"https://host/a.html?signature=secret")
+    assert broken.detail.startswith("it names 'https://host/a.html', and holds no page")
+
+
 def test_what_is_too_large_is_not_read_to_its_end():
     with web_server() as server:
         server.objects["/p/a"] = b"<p>" + bytes(50_000_000)
