@@ -32,6 +32,8 @@ _CAUSE = re.compile(r'message: "([^"]+)"')
 _STATUS = re.compile(r"status code: (\d{3})")
 _METADATA = ("169.254.169.254", "metadata.google.internal")
 """Places that are asked for the credentials of a machine, as the last ones."""
+_USER = re.compile(r"(?<=://)[^/\s]*@")
+"""User in the URL of an endpoint, with a password or without."""
 _REFUSED_LOGINS = {
     "ExpiredToken",
     "InvalidAccessKeyId",
@@ -150,4 +152,4 @@ def _is_unsatisfiable(error: Exception) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+    return _USER.sub("", str(error).partition("\n")[0])

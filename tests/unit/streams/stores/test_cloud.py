@@ -1,7 +1,7 @@
 import pytest
 
-from dehusk.streams.stores.errors import StoreError
-from dehusk.streams.stores.stored import StoredPath
+from dehusk.streams.stores.errors import StoreAwayError, StoreError
+from dehusk.streams.stores.stored import Access, StoredPath
 from tests.web_server import web_server
 
 pytest.importorskip("obstore", reason="the extra stores is not installed")
@@ -20,3 +20,14 @@ def test_a_folder_that_cannot_be_listed_is_named_with_the_key_and_not_waited_for
         monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
         with pytest.raises(StoreError, match=r"does not give s3://unlisted/crawl: .*crawl//a\.html"):
             list(StoredPath("s3://unlisted/crawl/").files())
+
+
+def test_no_error_tells_the_password_of_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server() as server:
+        server.statuses = [503] * 100
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url.replace("://", "://me:not-to-be-told@"))
+        monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+        with pytest.raises(StoreAwayError) as caught:
+            StoredPath("s3://pages/a.html", Access(patience=0.1)).fetch(0, 1)
+    assert f"performing GET {server.url}/pages/a.html" in str(caught.value)
+    assert "not-to-be-told" not in str(caught.value)
