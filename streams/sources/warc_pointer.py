@@ -115,7 +115,8 @@ class WarcPointer(JsonFormat):
         try:
             return self._read_record(self._root, name, offset, length, url)
         except (OSError, ValueError) as error:
-            return Broken(BrokenReason.RECORD_NOT_FOUND, f"cannot read {name!r} at {offset}: {error}", url)
+            detail = f"cannot read {self._root.shown(name)!r} at {offset}: {error}"
+            return Broken(BrokenReason.RECORD_NOT_FOUND, detail, url)
 
     def _read_record(self, root: Root, name: str, offset: int, length: int | None, url: str) -> Outcome:
         """Return the record at the offset; Heritrix calls a file `….open` while it writes to it."""
@@ -130,7 +131,7 @@ class WarcPointer(JsonFormat):
             outcome = next(read_warc(open_warc(archive), self._max_bytes, self.name), None)
         if outcome is None or outcome.url != url:
             within = "" if length is None else f" within {length} bytes"
-            detail = f"{name!r} does not hold it at {offset}{within}, but {_describe(outcome)}"
+            detail = f"{root.shown(name)!r} does not hold it at {offset}{within}, but {_describe(outcome)}"
             return Broken(BrokenReason.RECORD_NOT_FOUND, detail, url)
         return outcome
 

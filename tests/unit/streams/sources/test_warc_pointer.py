@@ -8,6 +8,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import BrokenReason, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.warc_pointer import WarcPointer
+from dehusk.streams.stores.stored import StoredPath
 from tests.unit.streams.sources.crawler_messages import (
     ARCHIVE,
     MAX_BYTES,
@@ -18,6 +19,7 @@ from tests.unit.streams.sources.crawler_messages import (
     warc,
 )
 from tests.unit.streams.sources.test_warc import BODY, HTML
+from tests.web_server import web_server
 
 
 @pytest.fixture(params=[True, False], ids=["gzip", "plain"])
@@ -113,6 +115,14 @@ def test_a_record_that_is_not_yet_written_to_its_end_is_not_found(archive, tmp_p
 def test_a_page_that_is_too_large_is_named_so(archive, tmp_path):
     outcome = pointed(crawl_log(warc_offset=archive["response"]), tmp_path, max_bytes=10)
     assert outcome.reason is BrokenReason.PAGE_TOO_LARGE
+
+
+def test_no_detail_tells_a_signature():
+    with web_server() as server:
+        server.objects[f"/{ARCHIVE}"] = b"no archive"
+        outcome = pointed(crawl_log(warc_filename=f"{ARCHIVE}?signature=secret"), StoredPath(server.url))
+    assert outcome.detail.startswith(f"{ARCHIVE!r} does not hold it")
+    assert "secret" not in outcome.detail
 
 
 def test_a_missing_file_is_not_found(tmp_path):
