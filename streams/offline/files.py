@@ -111,11 +111,14 @@ def _model(settings: WorkerSettings) -> dict[str, str]:
 
 
 def describe_input(paths: Sequence[InputPath]) -> str:
-    """Return number, size and a hash of the names and sizes of all files of an input."""
+    """Return number, size and a hash of the names and sizes of all files of an input.
+
+    A query of the web is no part of a name: another signature of the same object is the same input.
+    """
     digest, count, size = hashlib.blake2b(digest_size=8), 0, 0
     for file in input_files(paths):
         if isinstance(file, StoredPath):
-            name, bytes_of_file = file.url, file.measure()
+            name, bytes_of_file = str(file), file.measure()
         else:
             name, bytes_of_file = str(file.absolute()), _size_of(file)
         digest.update(repr((name, bytes_of_file)).encode(errors="surrogateescape"))

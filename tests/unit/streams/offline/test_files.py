@@ -21,8 +21,10 @@ from dehusk.streams.dataset.folder import FolderSettings, open_folder
 from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.files.position import Place
 from dehusk.streams.offline import files as module
-from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles
+from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles, describe_input
 from dehusk.streams.sources.warc import write_warc
+from dehusk.streams.stores.stored import StoredPath
+from tests.web_server import web_server
 
 FORMATS = pytest.mark.parametrize("name", SUFFIXES)
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean"]
@@ -292,3 +294,11 @@ def test_a_file_that_cannot_be_reached_is_told_and_the_others_are_in_a_file(
     assert ended.exit_code == 1
     assert "a.html cannot be read: " in ended.stderr
     assert [row["text"] for row in rows(tmp_path / "out", "parquet")].count(PROSE.strip()) == 3
+
+
+def test_another_signature_of_an_object_is_the_same_input() -> None:
+    with web_server() as server:
+        server.objects |= {"/a.html": b"<p>", "/b.html": b"<p>"}
+        names = ("a.html?signature=1", "a.html?signature=2", "b.html?signature=1")
+        first, again, other = (describe_input([StoredPath(f"{server.url}/{name}")]) for name in names)
+    assert first == again != other
