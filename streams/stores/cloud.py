@@ -32,6 +32,8 @@ _CAUSE = re.compile(r'message: "([^"]+)"')
 _STATUS = re.compile(r"status code: (\d{3})")
 _METADATA = ("169.254.169.254", "metadata.google.internal")
 """Places that are asked for the credentials of a machine, as the last ones."""
+_PANIC = "PanicException"
+"""Name of what is raised where obstore's own code fails; it is no `Exception`, and cannot be imported."""
 _USER = re.compile(r"(?<=://)[^/\s]*@")
 """User in the URL of an endpoint, with a password or without."""
 _REFUSED_LOGINS = {
@@ -116,6 +118,13 @@ class Bucket:
             yield
         except (exceptions.BaseError, OSError, ValueError) as error:
             raise self._translate(error, name) from error
+        except BaseException as error:
+            if type(error).__name__ != _PANIC:
+                raise
+            raise StoreAwayError(
+                f"no request can hold the credentials or the endpoint of {self.url} in the environment, "
+                f"as with a line break at their end: {_first_line(error)}"
+            ) from error
 
     def _translate(self, error: Exception, name: str) -> Exception:
         text = str(error)
@@ -151,5 +160,5 @@ def _is_unsatisfiable(error: Exception) -> bool:
     return _STATUS.findall(str(error))[:1] == ["416"]
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return _USER.sub("", str(error).partition("\n")[0])

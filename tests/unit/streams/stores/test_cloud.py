@@ -31,3 +31,20 @@ def test_no_error_tells_the_password_of_an_endpoint(monkeypatch: pytest.MonkeyPa
             StoredPath("s3://pages/a.html", Access(patience=0.1)).fetch(0, 1)
     assert f"performing GET {server.url}/pages/a.html" in str(caught.value)
     assert "not-to-be-told" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [("AWS_ACCESS_KEY_ID", "not-to-be-told\n"), ("AWS_ENDPOINT_URL", "me:not-to-be-told@host")],
+)
+def test_settings_that_no_request_can_hold_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, name: str, setting: str
+) -> None:
+    for each in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(each, "a")
+    monkeypatch.setenv(name, setting)
+    with pytest.raises(
+        StoreAwayError, match="no request can hold the credentials or the endpoint of s3://pages"
+    ) as caught:
+        StoredPath("s3://pages/a.html", Access(patience=0.2)).fetch(0, 1)
+    assert "not-to-be-told" not in str(caught.value)
