@@ -77,7 +77,7 @@ def _check_files(config: Any) -> None:  # noqa: ANN401 see above
 
 
 def _check_load(config: Any) -> None:  # noqa: ANN401 see above
-    instances = (each.count * max(len(each.gpus), 1) for each in config.instance_group)
+    instances = (max(each.count, 1) * max(len(each.gpus), 1) for each in config.instance_group)
     requests = (max(each.count, 1) for each in config.model_warmup)
     numbers = (
         prod(map(abs, each.dims)) * max(warmup.batch_size, 1)

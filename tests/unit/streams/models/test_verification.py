@@ -213,6 +213,8 @@ async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
         ('key: "intra_op_thread_count"', 'key: "TRITON_BATCH_STRATEGY_PATH"', "`TRITON_BATCH_STRATEGY_PATH`"),
         ('key: "intra_op_thread_count"', 'key: "EXECUTION_ENV_PATH"', "`EXECUTION_ENV_PATH`"),
         ("count: 2", "count: 33 gpus: [ 0, 1 ]", "66 instances"),
+        ("instance_group [", f"{64 * 'instance_group {} '}instance_group [", "66 instances"),
+        ("count: 2", "count: 65 }, { count: -65", "66 instances"),
         ('name: "new"', WARMUP.replace('name: "w"', 'name: "w" count: 1001'), "1,001 requests"),
         ('name: "new"', WARMUP.replace("dims: 1", "dims: [ 4096, 4097 ]"), "16,781,312 numbers"),
         ('name: "new"', WARMUP.replace("ids", "../ids"), "the file '../ids'"),
