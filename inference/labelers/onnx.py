@@ -28,7 +28,7 @@ from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 _TURN_BLOCKS = 16_384
 """Number of blocks after which other calls get their turn; a batch of ordinary pages rarely has more."""
 _FATAL_ONLY = 4
-"""Severity from which ONNX Runtime writes to standard error, what it will; errors are raised, too."""
+"""Severity from which ONNX Runtime writes to standard error; errors are less severe, and raised."""
 _FLOATS = {"float": "FP32", "float16": "FP16"}
 """Triton's names of the types that have other ones in ONNX Runtime."""
 
