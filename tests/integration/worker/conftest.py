@@ -298,10 +298,13 @@ async def _deliver(producer: AIOKafkaProducer, records: list[Outgoing]) -> None:
     """Produce records, and those again that Kafka does not acknowledge in time, as a crawler does."""
     while records:
         acknowledgements = [await enqueue(producer, record) for record in records]
-        answers = await asyncio.gather(*acknowledgements, return_exceptions=True)
-        records = [
-            record for record, answer in zip(records, answers, strict=True) if isinstance(answer, KafkaError)
-        ]
+        missing = []
+        for record, acknowledgement in zip(records, acknowledgements, strict=True):
+            try:
+                await acknowledgement
+            except KafkaError:
+                missing.append(record)
+        records = missing
 
 
 @pytest.fixture
