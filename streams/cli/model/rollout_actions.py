@@ -14,7 +14,7 @@ from dataclasses import replace
 import click
 
 from dehusk.inference.labelers.repository import CONFIG_FILE
-from dehusk.schemas.errors import ConflictError, DehuskError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, ConflictError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Rollout
 from dehusk.streams.cli.model.options import RolloutOptions
 from dehusk.streams.cli.model.rollout_views import (
@@ -51,7 +51,7 @@ from dehusk.streams.rollout.situation import (
     taken_back_versions,
     trust_serving,
 )
-from dehusk.streams.rollout.waiting import wait_for_workers
+from dehusk.streams.rollout.waiting import ignored_by, wait_for_workers
 
 Step = Callable[[Rollout, str], Rollout]
 """Function from the current state and the name of who changes it to the next state."""
@@ -141,6 +141,8 @@ async def _change(
         await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
     workers = None
     if options.wait and situation.workers:
+        if ignored := ignored_by(situation.state, situation.workers):
+            raise ConfigurationError(ignored)
         workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
     print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
 

@@ -232,6 +232,14 @@ def test_workers_that_ignore_what_a_topic_says_that_was_emptied_are_named(
     assert "emptied" not in cluster.run("status", "dehusk").stderr
 
 
+def test_a_worker_that_ignores_what_is_written_is_not_waited_for(cluster: Cluster) -> None:
+    cluster.situation = Situation(SCOPE, None, [REPORT])
+    ended = cluster.run("canary", "dehusk/8", "--share", "0.1", "--yes", "--wait")
+    assert [state.revision for state in cluster.written] == [REPORT.revision]
+    assert "ignore it until they are restarted: host-1" in str(ended.exception)
+    assert cluster.waited == []
+
+
 def test_times_and_words_that_nobody_knows_are_not_shown_as_none(cluster: Cluster) -> None:
     figures = {"7": Figures(pages=4, late=4)}
     cluster.situation = Situation(SCOPE, START, [REPORT], seen=[replace(REPORT, figures=figures)])
