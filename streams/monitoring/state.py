@@ -172,7 +172,7 @@ class State:
     version: Text
     """Of dehusk."""
     model: Text | None
-    """Model and version that labeled the last document; None before the first."""
+    """Model and version that labeled the last document, but no canary; None before the first."""
     started: Number
     """Seconds since 1970."""
     counts: Counts

@@ -53,6 +53,8 @@ class Metrics:
         build.labels(version("dehusk")).set(1)
         self.model: ModelVersion | None = None
         """Model that labeled the last document."""
+        self.serving: Mapping[ModelVersion, ModelVersion] = {}
+        """Version that serves, by the canary beside it; empty without one."""
         self._messages = counter("dehusk_messages", "Messages done with.")
         self._bytes = counter("dehusk_bytes", "Bytes of the messages done with.")
         self._pages = counter("dehusk_pages", "Pages in, whatever became of them.")

@@ -162,12 +162,10 @@ class Monitor:
 
     def _model(self) -> str | None:
         """Return the model that labeled the last document or, if that was a canary, the one that serves."""
-        model, rollout = self.metrics.model, self.rollout()
-        if model is None:
+        if (model := self.metrics.model) is None:
             return None
-        versions = {each.role: each.version for each in rollout.versions} if rollout else {}
-        version = versions["serving"] if model.version == versions.get("canary") else model.version
-        return f"{model.name} version {version}"
+        named = self.metrics.serving.get(model, model)
+        return f"{named.name} version {named.version}"
 
     def is_ready(self) -> bool:
         """Return True while the worker surely has its partitions and no dependency is away or long silent."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.schemas.trials import (
     CANARY,
@@ -172,11 +172,19 @@ class Steering:
             await self._plans.replace(plan)
             _log.info("labels by %s", _describe(plan))
         self.adopted.set()
+        self._metrics.serving = self._serving_beside(state)
         self._metrics.rollout_revision.set(self.revision)
         self._metrics.refused_versions.set(len(self.refused))
         if state is not None:
             for version, reason in self.refused.items():
                 await self._take_back(state, version, Verdict(RollbackReason.REFUSED, reason))
+
+    def _serving_beside(self, state: Rollout | None) -> dict[ModelVersion, ModelVersion]:
+        """Return the version that serves by the canary of a state; nothing without one."""
+        if state is None or state.canary is None:
+            return {}
+        model = self._reader.scope.model
+        return {ModelVersion(model, state.canary.version): ModelVersion(model, state.serving)}
 
     def notes(self) -> list[str]:
         """Return a notice for each version of the state that does not label."""

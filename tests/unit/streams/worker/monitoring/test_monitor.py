@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from unittest.mock import Mock
@@ -16,11 +15,8 @@ from faust.types import TP
 from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.pages import Message, ModelVersion
-from dehusk.schemas.rollout import Part
 from dehusk.streams.monitoring.state import PartitionLag, Point, RedisMetrics
 from dehusk.streams.preparation.steps import WrittenDocument
-from dehusk.streams.rollout.transitions import first_state, promote, with_canary
-from dehusk.streams.rollout.view import view
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.monitor import Footprint, Monitor, measure_footprint
@@ -51,12 +47,11 @@ def test_it_names_the_model_that_labeled_the_last_document(monitor: Monitor) -> 
 
 
 def test_beside_a_canary_it_names_the_version_that_serves(monitor: Monitor) -> None:
-    document = WrittenDocument(b"k", b"d", model=ModelVersion("dehusk", "8"))
-    monitor.metrics.count(CleanedMessage(Message(None, b""), [document]))
-    tried = with_canary(first_state("7", "me"), Part("8", 0.1), "me")
-    for state, version in ((tried, "7"), (promote(tried, "8", "me"), "8")):
-        worker = replace(monitor, rollout=partial(view, state, [], [], []))
-        assert worker.state(POINT).model == f"dehusk version {version}"
+    canary = ModelVersion("dehusk", "8")
+    monitor.metrics.count(CleanedMessage(Message(None, b""), [WrittenDocument(b"k", b"d", model=canary)]))
+    for serving, version in (({canary: ModelVersion("dehusk", "7")}, "7"), ({}, "8")):
+        monitor.metrics.serving = serving
+        assert monitor.state(POINT).model == f"dehusk version {version}"
 
 
 def test_it_says_since_when_a_dependency_is_unavailable(monitor: Monitor) -> None:

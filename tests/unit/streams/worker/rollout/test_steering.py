@@ -117,8 +117,10 @@ async def test_versions_are_opened_once_and_closed_when_they_are_not_named(worke
     assert await worker.follow(CANARY) == ("7", None, "8", None)
     both = with_shadow(CANARY, Part("9", 1.0), "me")
     assert await worker.follow(both) == ("7", None, "8", "9")
+    assert worker.metrics.serving == {ModelVersion("m", "8"): ModelVersion("m", "7")}
     over = promote(both, "8", "me")
     assert await worker.follow(over) == ("8", "7", None, "9")
+    assert worker.metrics.serving == {}
     assert worker.opened == ["8", "9"]
     back = replace(over, revision=9, serving="7", previous=None, promoted_at=None, shadow=None)
     assert await worker.follow(back) == ("7", None, None, None)
