@@ -27,8 +27,6 @@ class Situation:
     state: Rollout | None
     workers: list[WorkerReport]
     """Reports of the live workers."""
-    stopped: Sequence[WorkerReport] = ()
-    """Reports of others, which have stopped or report no more, on what they have seen of the trials."""
     seen: Sequence[WorkerReport] = ()
     """Reports that count for the state, also of stopped workers; without a state, those of live ones."""
     ended: Sequence[EndedTrial] = ()
@@ -92,12 +90,11 @@ async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
     """
     control = await read_existing(topic)
     state, workers, ended = control.states.get(scope), control.live_reports(scope), control.ended(scope)
-    stopped = control.evidence(scope, {each.worker for each in workers})
     seen = control.evidence(scope) if state else workers
     taken_back = frozenset(taken_back_versions(control, scope.model))
     scopes = {*control.states, *(key.scope for key in control.reports if control.live_reports(key.scope))}
     others = sorted(scopes - {scope}, key=str)
-    return Situation(scope, state, workers, stopped, seen, ended, taken_back, others)
+    return Situation(scope, state, workers, seen, ended, taken_back, others)
 
 
 async def read_existing(topic: ControlTopic) -> Control:

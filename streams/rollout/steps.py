@@ -13,24 +13,24 @@ STALLED = "steps paused, stalled"
 
 
 def wait_reason(
-    state: Rollout, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport], now: datetime
+    state: Rollout, reports: Sequence[WorkerReport], seen: Sequence[WorkerReport], now: datetime
 ) -> str | None:
     """Return what the next step waits for, in words; None if it is to be taken, or there is none to take.
 
-    `reports` are those of the live workers. All of them have to label by the state, and together to have
-    compared so much since the step began, with those that have stopped, that there would be a verdict if a
-    limit was exceeded.
+    `reports` are those of the live workers, all of which have to label by the state. `seen` is what all
+    workers have seen of its trials, those that have stopped among them; they have to have compared so much
+    since the step began that there would be a verdict if a limit was exceeded.
     """
     if state.canary is None or state.steps is None:
         return None
     if held := _hold_reason(state.steps, now):
         return held
-    missing = _missing(state, state.canary.version, reports, stopped)
+    missing = _missing(state, state.canary.version, reports, seen)
     return missing and f"{missing}; else paused at {_in_words(_last_time(state.steps))}"
 
 
 def due_change(
-    state: Rollout, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport], now: datetime, by: str
+    state: Rollout, reports: Sequence[WorkerReport], seen: Sequence[WorkerReport], now: datetime, by: str
 ) -> Rollout | None:
     """Return the next step, or a pause where it has waited for too long; None as long as it is to wait.
 
@@ -38,9 +38,9 @@ def due_change(
     """
     if state.canary is None or state.steps is None or _hold_reason(state.steps, now):
         return None
-    missing = _missing(state, state.canary.version, reports, stopped)
+    missing = _missing(state, state.canary.version, reports, seen)
     if missing is None:
-        exceeds = _exceeds_limit(state, state.canary.version, [*reports, *stopped])
+        exceeds = _exceeds_limit(state, state.canary.version, seen)
         return None if exceeds else take_step(state, by)
     if now < _last_time(state.steps):
         return None
@@ -76,9 +76,8 @@ def _in_words(time: datetime) -> str:
 
 
 def _missing(
-    state: Rollout, version: str, reports: Sequence[WorkerReport], stopped: Sequence[WorkerReport]
+    state: Rollout, version: str, reports: Sequence[WorkerReport], seen: Sequence[WorkerReport]
 ) -> str | None:
-    seen = [*reports, *stopped]
     return _worker_reason(state, version, reports) or _evidence_reason(state.limits, seen)
 
 

@@ -117,7 +117,7 @@ def _next_step(situation: Situation) -> str | None:
     state = situation.state
     if state is None or state.steps is None:
         return None
-    return wait_reason(state, situation.workers, situation.stopped, datetime.now(UTC)) or "due"
+    return wait_reason(state, situation.workers, situation.seen, datetime.now(UTC)) or "due"
 
 
 def print_history(scope: Scope, states: Sequence[Rollout], *, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from datetime import datetime
 
@@ -60,9 +60,9 @@ class StateReader:
         """Current state; None where there is no roll-out."""
         return self._control.states.get(self.scope)
 
-    def others(self, *known: WorkerReport) -> list[WorkerReport]:
-        """Return what others have seen of the trials of the state, those that have stopped among them."""
-        return self._control.evidence(self.scope, {each.worker for each in known})
+    def seen(self, but: Container[str | None] = ()) -> list[WorkerReport]:
+        """Return what workers have seen of the trials of the state, but for some; see `Control.evidence`."""
+        return self._control.evidence(self.scope, but)
 
     def begins(self, state: Rollout) -> Begins:
         """Return the revisions from which on what is seen counts for a state."""
@@ -96,7 +96,7 @@ class StateReader:
     def view(self) -> RolloutView | None:
         """Return the roll-out for people; None where there is none."""
         changes, live = list(self._control.history(self.scope).values()), self.live_reports()
-        return None if self.state is None else view(self.state, live, changes, self.others())
+        return None if self.state is None else view(self.state, live, changes, self.seen())
 
     def stale(self, since: int) -> list[ControlKey]:
         """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""
@@ -281,7 +281,7 @@ class Steering:
         if not versions:
             return []
         own = self.report()
-        reports = [own, *self._reader.others(own)]
+        reports = [own, *self._reader.seen({own.worker})]
         figures = total_figures(reports)
         verdicts: list[tuple[str, Verdict | None]] = []
         for trial, version in versions.items():

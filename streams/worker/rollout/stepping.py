@@ -51,8 +51,8 @@ class Stepping:
     async def take_due(self, now: datetime) -> None:
         """Take the next step if it is due and the turn of this worker."""
         state, reports = self._reader.state, self._reader.live_reports()
-        stopped = self._reader.others(*reports) if state and state.steps else []
-        changed = state and due_change(state, reports, stopped, now, self._worker)
+        seen = self._reader.seen() if state and state.steps else []
+        changed = state and due_change(state, reports, seen, now, self._worker)
         if state is None or changed is None:
             self._due = 0, 0.0
             return

@@ -34,6 +34,10 @@ class Cluster:
         self.written: list[Rollout] = []
         self.waited: list[float] = []
 
+    def hear(self, *reports: WorkerReport) -> None:
+        """Have these reports of live workers, all of which count."""
+        self.situation = replace(self.situation, workers=reports, seen=reports)
+
     async def read(self, _topic, scope) -> Situation:
         return replace(self.situation, scope=scope)
 
@@ -473,8 +477,7 @@ def seen() -> WorkerReport:
 
 
 def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
-    reports = [REPORT, seen()]
-    cluster.situation = replace(cluster.situation, workers=reports, seen=reports)
+    cluster.hear(REPORT, seen())
     shown = cluster.run("status", "dehusk").stdout
     assert shown.startswith("model dehusk in group news: version 7\nrevision 1, ")
     assert "worker host-1, revision 1: serving 7, shadow 8; not 9: no such version" in shown
@@ -485,8 +488,7 @@ def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
 
 
 def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster, repository: Path) -> None:
-    reports = [REPORT, seen()]
-    cluster.situation = replace(cluster.situation, workers=reports, seen=reports)
+    cluster.hear(REPORT, seen())
     words = (*SHOW, "--model-repository", str(repository))
     shown = cluster.run(*words).stdout
     assert "model dehusk in group news: version 7\n" in shown
@@ -530,8 +532,7 @@ def test_the_last_trials_of_a_version_are_shown(cluster: Cluster, repository: Pa
 
 
 def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:
-    reports = [REPORT, seen()]
-    cluster.situation = replace(cluster.situation, workers=reports, seen=reports)
+    cluster.hear(REPORT, seen())
     shown = orjson.loads(cluster.run("status", "dehusk", "--json").stdout)
     assert (shown["state"]["serving"], shown["figures"]["7"]["pages"]) == ("7", 6)
     assert (shown["comparison"]["disagreement"], len(shown["comparison"]["examples"])) == (0.1, 1)
