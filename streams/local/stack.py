@@ -168,8 +168,10 @@ class LocalStack:
         return failed
 
     def kill(self) -> None:
-        """End all services at once and unlock the directory."""
+        """End all services at once, remove what Triton leaves in shared memory and unlock the directory."""
         self._kill_all()
+        if self._triton:
+            self._triton.sweep()
         self._resources.close()
 
     def _lock(self) -> None:

@@ -42,7 +42,7 @@ class TritonServer(Program):
     def preparation(self) -> Sequence[str]:
         """Make the backend directory and remove the shared memory of killed servers; there is no command."""
         assemble_backends(self.wheel, self._backends)
-        sweep_shared_memory(self._region)
+        self.sweep()
         return ()
 
     def command(self) -> Sequence[str]:
@@ -84,6 +84,10 @@ class TritonServer(Program):
             return False
         finally:
             connection.close()
+
+    def sweep(self) -> None:
+        """Remove the shared memory that killed servers have left, this one's included."""
+        sweep_shared_memory(self._region)
 
     def has_lost_a_model(self) -> bool:
         """Return True if the process of a model died; the server still reports itself as ready."""

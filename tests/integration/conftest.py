@@ -12,8 +12,7 @@ from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.local.triton import sweep_shared_memory
-from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.settings import KafkaSettings, RedisSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from tests.unit.streams.models import graphs
 
@@ -27,13 +26,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
 
 
+ANSWER_SECONDS = 60.0
+"""Time limit of an answer of Redis that a test needs, however busy the machine is."""
+
+
+def redis_settings(stack: LocalStack) -> RedisSettings:
+    """Return the settings of a stack's Redis, whose answers a test needs."""
+    return RedisSettings(stack.addresses.redis, timeout=ANSWER_SECONDS)
+
+
 class Stack(LocalStack):
     """A stack that is killed at its end, as Triton takes five seconds to stop."""
 
     def __exit__(self, *_: object) -> None:
         self.kill()
-        if self._triton is not None:
-            sweep_shared_memory(self._triton._region)
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,8 @@ from redis.exceptions import RedisError
 from dehusk.streams.local.folder import LOOPBACK, free_ports, is_free
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
+from tests.integration.conftest import ANSWER_SECONDS
 
-ANSWER_SECONDS = 60.0
-"""Time limit of an answer of Redis that a test needs, however busy the machine is."""
 _SLOTS = 16_384
 _BUS = 10_000
 """Distance from a node's port to the port at which it listens for the other nodes."""

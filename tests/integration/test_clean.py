@@ -15,10 +15,9 @@ import pytest
 from dehusk.schemas.pages import PAGE_KINDS, RawPage
 from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import LOOPBACK, free_ports
-from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sources.warc import write_warc
-from tests.integration.redis_cluster import ANSWER_SECONDS
+from tests.integration.conftest import redis_settings
 from tests.settling import left_running
 from tests.unit.streams.models import graphs
 
@@ -231,7 +230,7 @@ async def test_a_redis_is_shared_with_later_runs_and_with_workers(stack, fresh):
     for known in (range(1, 6), [5] * 5):
         _, lines = clean(*options, stdin=crawl(site, 5))
         assert seen(lines) == list(known)
-    store, texts = RedisSiteStatistics(RedisSettings(redis, timeout=ANSWER_SECONDS)), np.zeros(1, np.uint64)
+    store, texts = RedisSiteStatistics(redis_settings(stack)), np.zeros(1, np.uint64)
     (of_worker,) = await store.observe(
         [SiteObservation(site, "/other", texts, texts, np.zeros(1, np.float32), np.zeros(1, np.bool_))]
     )

@@ -9,10 +9,9 @@ from redis.asyncio import Redis
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
-from tests.integration.redis_cluster import ANSWER_SECONDS
+from tests.integration.conftest import redis_settings
 
 MOST = 3
 
@@ -27,7 +26,7 @@ def page(visited: Visit) -> FirstPage:
 
 @pytest.fixture
 async def redis(stack: LocalStack) -> AsyncIterator[RedisSiteStatistics]:
-    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis, timeout=ANSWER_SECONDS))
+    store = RedisSiteStatistics(redis_settings(stack))
     yield store
     await store.close()
 

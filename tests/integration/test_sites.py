@@ -23,7 +23,8 @@ from dehusk.streams.sites.copies import content_keys
 from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds
 from dehusk.streams.sites.store import MemorySiteStatistics, SiteStatisticsStore
 from dehusk.streams.sites.tally import KEY_BYTES, MAX_STRUCTURES, MAX_TEXTS
-from tests.integration.redis_cluster import ANSWER_SECONDS, redis_cluster
+from tests.integration.conftest import redis_settings
+from tests.integration.redis_cluster import redis_cluster
 
 
 def page(site, name, *texts, structures=None, likely=None) -> SiteObservation:
@@ -79,10 +80,6 @@ async def store(request) -> AsyncIterator[SiteStatisticsStore]:
 def served(request, name: str) -> RedisSettings:
     service = request.getfixturevalue(name)
     return service if name == "cluster" else redis_settings(service)
-
-
-def redis_settings(stack: LocalStack) -> RedisSettings:
-    return RedisSettings(stack.addresses.redis, timeout=ANSWER_SECONDS)
 
 
 async def test_answers_how_many_other_pages_of_the_site_have_each_text(store, fresh):

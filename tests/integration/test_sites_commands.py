@@ -30,7 +30,8 @@ from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds, si
 from dehusk.streams.sites.revisits import FirstPages, Visit
 from dehusk.streams.sites.samples import MAX_CHANGED, MAX_CHANGED_AT_ONCE, MAX_REPEATED, open_samples
 from dehusk.streams.sites.stored import StoredSample, StoredSite, unpack_site
-from tests.integration.redis_cluster import ANSWER_SECONDS, redis_cluster
+from tests.integration.conftest import redis_settings
+from tests.integration.redis_cluster import redis_cluster
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
@@ -39,7 +40,7 @@ COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSettings]:
     with LocalStack(tmp_path_factory.mktemp("redis"), services=("redis",)) as running:
-        yield RedisSettings(running.addresses.redis, timeout=ANSWER_SECONDS)
+        yield redis_settings(running)
 
 
 @pytest.fixture(scope="module")

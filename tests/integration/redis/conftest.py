@@ -19,7 +19,8 @@ from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
-from tests.integration.redis_cluster import ANSWER_SECONDS, node_ports
+from tests.integration.conftest import ANSWER_SECONDS
+from tests.integration.redis_cluster import node_ports
 
 PATIENCE = 30.0
 

@@ -10,16 +10,15 @@ from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.streams.local.redis import MEMORY_BYTES
 from dehusk.streams.preparation.batch import observation
 from dehusk.streams.preparation.steps import Preparer
-from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.store import MemorySiteStatistics
 from dehusk.streams.sources.registry import SourceSettings, open_source
-from tests.integration.redis_cluster import ANSWER_SECONDS
+from tests.integration.conftest import redis_settings
 
 
 @asynccontextmanager
 async def store_of(stack):
-    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis, timeout=ANSWER_SECONDS))
+    store = RedisSiteStatistics(redis_settings(stack))
     try:
         yield store
     finally:
