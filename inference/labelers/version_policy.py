@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from google.protobuf import text_format
 
+from dehusk.inference.labelers.protobuf import message_class
 from dehusk.inference.labelers.signature import TRUSTED_KEY
 from dehusk.schemas.errors import ConfigurationError
 
@@ -56,15 +57,7 @@ _TOKEN = re.compile(r"""#.*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[{}<>\[\]]|\w+""
 """Comment, string, bracket or word of a configuration."""
 
 
-def _message() -> Any:  # noqa: ANN401 protobuf's messages have no types
-    """Return the class of a configuration that has these fields alone."""
-    declarations = text_format.Parse(_DECLARATIONS, descriptor_pb2.FileDescriptorProto())
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(declarations.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("dehusk.ModelConfig"))
-
-
-_ModelConfig = _message()
+_ModelConfig = message_class(_DECLARATIONS, "dehusk.ModelConfig")
 
 
 def served_versions(config: str, versions: Sequence[str]) -> list[str]:
