@@ -136,8 +136,8 @@ def _monitoring(
 @source_options
 @labeler_option(
     default="triton",
-    help="Labeler of the blocks: the model on Triton, the same model on ONNX Runtime in this "
-    "process, or one without a model, as Boilerpipe's rules.",
+    help="Labeler of the blocks: the model on Triton, the same model in this process, or one "
+    "without a model, as Boilerpipe's rules.",
 )
 @repository_option(
     help="The models of --labeler onnx, as DIR/NAME/NUMBER/model.onnx.",

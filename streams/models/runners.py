@@ -187,7 +187,7 @@ async def open_onnx_runner(file: Path, signature: Signature, seconds: float) -> 
 
 def _serve(connection: Connection, file: Path, signature: Signature) -> None:
     """Answer batches until the other end is closed."""
-    from dehusk.inference.labelers.onnx import open_session, run  # noqa: PLC0415 this process alone needs the runtime
+    from dehusk.inference.labelers.onnx_runtime import open_session, run  # noqa: PLC0415 this process alone needs the runtime
 
     limit = within_hard_limit(resource.RLIMIT_AS, _MAX_MEMORY)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

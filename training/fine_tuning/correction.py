@@ -2,7 +2,7 @@
 
 It is a logistic regression over the hashes of `structure_keys` that begins at the model's
 own logits. It holds for pages like the labeled ones alone: where few blocks stand in structures that the
-labeled pages have, as on other sites, the model answers as before, to the last bit.
+labeled pages have, as on other sites, the model answers as before.
 """
 
 from collections.abc import Sequence

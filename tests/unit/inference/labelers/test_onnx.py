@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from dehusk.inference.labelers import onnx
+from dehusk.inference.labelers import onnx_runtime
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
@@ -119,7 +119,7 @@ def test_a_file_that_is_no_model_is_a_configuration_error(tmp_path):
 
 
 def test_a_model_of_another_signature_is_a_configuration_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx, "signature_of", lambda _: None)
+    monkeypatch.setattr(onnx_runtime, "signature_of", lambda _: None)
     with pytest.raises(ConfigurationError, match="tokens 2 crc32"):
         OnnxLabeler("boilernet")
 

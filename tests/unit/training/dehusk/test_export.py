@@ -8,6 +8,7 @@ import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
+from dehusk.inference.labelers.network import read_native
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_LINKS as SIGNATURE
@@ -58,6 +59,12 @@ def labeler(exported, tmp_path_factory):
     (repository / "dehusk" / "1").mkdir(parents=True)
     (repository / "dehusk" / "1" / "model.onnx").write_bytes(exported)
     return OnnxLabeler("dehusk", repository=repository)
+
+
+def test_the_graph_that_is_built_is_the_one_in_native_code(exported, tmp_path):
+    """Otherwise a version that is trained next would label in more than twice the time."""
+    (tmp_path / "model.onnx").write_bytes(exported)
+    assert read_native(tmp_path / "model.onnx") is not None
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.onnx_runtime import RuntimeModel
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
@@ -36,7 +37,10 @@ def content(labeler, page):
 
 @pytest.fixture(scope="module")
 def base():
-    return OnnxLabeler("dehusk")
+    """Return the labeler of the version on ONNX Runtime, which runs the corrected one, too."""
+    labeler = OnnxLabeler("dehusk")
+    labeler._loaded = RuntimeModel(BASE)
+    return labeler
 
 
 @pytest.fixture(scope="module")

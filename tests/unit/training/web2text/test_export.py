@@ -9,7 +9,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.encoding.web2text.features import BLOCK_COLUMNS, EDGE_COLUMNS
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
-from dehusk.inference.labelers.onnx import run
+from dehusk.inference.labelers.onnx_runtime import run
 from dehusk.inference.labelers.signature import WEB2TEXT
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Encoding, Web2TextTensors
