@@ -183,12 +183,22 @@ async def catch_up(reader: StateReader, topic: str) -> None:
 
 
 async def first_plan(settings: WorkerSettings, state: Rollout | None, *, may_be_away: bool) -> Plan:
-    """Return the first plan: the serving version of the state alone or, if unfit, the previous one."""
-    serving = state.serving if state else ""
-    try:
-        return Plan(await open_version(settings, serving, may_be_away=may_be_away))
-    except ConfigurationError as error:
-        if state is None or state.previous is None:
-            raise
-        _log.warning("version %s does not label: %s", serving, error)
-        return Plan(await open_version(settings, state.previous, may_be_away=may_be_away))
+    """Return the first plan: the serving version of the state alone or, if unfit, the previous one.
+
+    Raises:
+        ConfigurationError: none of them labels; the message says what to do about the state.
+    """
+    if state is None:
+        return Plan(await open_version(settings, "", may_be_away=may_be_away))
+    unfit: list[str] = []
+    for version in filter(None, (state.serving, state.previous)):
+        try:
+            return Plan(await open_version(settings, version, may_be_away=may_be_away))
+        except ConfigurationError as error:
+            _log.warning("version %s does not label: %s", version, error)
+            unfit.append(str(error))
+    raise ConfigurationError(
+        f"{Scope(settings.triton.model, settings.topics.group)}, revision {state.revision}, has version "
+        f"{state.serving} serve: {'; '.join(unfit)}; put that version there, or have another one serve by "
+        "`dehusk model promote`"
+    )

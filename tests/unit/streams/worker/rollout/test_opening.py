@@ -79,8 +79,10 @@ async def test_a_worker_starts_with_what_serves_or_served_before() -> None:
     assert await chosen(None) == "7"
     assert await chosen(promote(START, "8", "me")) == "8"
     assert await chosen(promote(START, "99", "me")) == "7"
-    with pytest.raises(ConfigurationError, match="no version 99"):
-        await chosen(replace(START, serving="99"))
+    for previous, unfit in ((None, "no version 99"), ("98", "no version 99; no version 98")):
+        message = f"revision 1, has version 99 serve: {unfit}; put .*, or .* by `dehusk model promote`"
+        with pytest.raises(ConfigurationError, match=message):
+            await chosen(replace(START, serving="99", previous=previous))
 
 
 async def test_a_topic_that_is_not_read_in_time_is_named_with_the_reason(monkeypatch) -> None:
