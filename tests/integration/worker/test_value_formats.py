@@ -3,7 +3,9 @@
 import asyncio
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from urllib.error import HTTPError
 
 import aiohttp
 import orjson
@@ -11,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dehusk.streams.kafka.reader import read
+from dehusk.streams.settings import ValueFormat
 from dehusk.streams.sources.source import Record
+from dehusk.streams.topics.value_formats import DESCRIBED
 from tests.integration.registry import Registry, running_registry
 from tests.integration.worker.conftest import DEHUSK, Bench, Worker
 from tests.integration.worker.test_inspector import OWN, position
@@ -93,6 +97,44 @@ async def test_the_registry_is_needed_at_the_start_alone(
         assert (ended.returncode, ended.stdout) == (1, "")
         assert words in ended.stderr
         assert "Traceback" not in ended.stderr
+
+
+def of_an_older_release(value_format: ValueFormat) -> str:
+    """The schema of documents without their kind, which came later."""
+    schema = DESCRIBED[value_format].schema
+    if value_format is ValueFormat.PROTOBUF:
+        return "\n".join(line for line in schema.splitlines() if " page_kind" not in line)
+    older = orjson.loads(schema)
+    if value_format is ValueFormat.AVRO:
+        older["fields"] = [each for each in older["fields"] if not each["name"].startswith("page_kind")]
+    else:
+        del older["properties"]["page_kind"], older["properties"]["page_kind_probability"]
+    return orjson.dumps(older).decode()
+
+
+@pytest.mark.parametrize(
+    ("value_format", "level", "is_compatible"),
+    [
+        *((each, "BACKWARD", True) for each in DESCRIBED),
+        (ValueFormat.AVRO, "FULL", True),
+        (ValueFormat.JSON_SCHEMA, "FORWARD", False),
+        (ValueFormat.PROTOBUF, "FORWARD", False),
+    ],
+)
+def test_a_registry_takes_a_schema_with_a_further_field(
+    registry: Registry, fresh: str, value_format: ValueFormat, level: str, *, is_compatible: bool
+) -> None:
+    registry.service.start()
+    subject, language = f"/subjects/{fresh}", DESCRIBED[value_format].language
+    older, newer = (
+        {"schema": schema, "schemaType": language}
+        for schema in (of_an_older_release(value_format), DESCRIBED[value_format].schema)
+    )
+    registry.ask(f"{subject}/versions", older, "POST")
+    registry.ask(f"/config/{fresh}", {"compatibility": level}, "PUT")
+    with nullcontext() if is_compatible else pytest.raises(HTTPError, match="409"):
+        registry.ask(f"{subject}/versions", newer, "POST")
+    registry.ask(subject, older, "POST")  # by which the older release goes on, or is gone back to
 
 
 async def test_a_schema_that_is_not_compatible_ends_the_start(bench: Bench, registry: Registry) -> None:
