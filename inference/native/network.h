@@ -39,8 +39,10 @@ enum {
     HEADING_WORDS = 8,
     AHEAD = 8, /* tokens by which weights are fetched from memory before they are added */
     DENSE = 96,
+    DENSE_VECTORS = 12,
     HIDDEN = 64,
     GATES = 4 * HIDDEN,
+    GATE_VECTORS = 8,
     OUTPUTS = 2,
     KINDS = 7,
     SHORT = 47, /* largest first feature of a short block */
@@ -65,7 +67,7 @@ typedef struct {
 
 typedef struct {
     const float *words, *elements, *score_biases;
-    const float *page_factors, *page_offsets, *page_dense, *factors, *offsets, *dense, *dense_bias;
+    const float *page_factors, *page_offsets, *page_dense, *factors, *offsets, *none, *dense, *dense_bias;
     const float *inputs, *gate_biases, *recurrent;
     const float *output_states, *output_dense, *output_page, *output_bias, *kinds, *kind_bias;
     const double *word_weights;
@@ -98,13 +100,11 @@ static void *take(Space *space, size_t bytes) {
     return taken;
 }
 
-static int padded(int rows) { return (rows + ROWS - 1) / ROWS * ROWS; }
-
 /* Bytes that suffice for all arrays of a page. */
 static size_t space_of(int blocks, int elements) {
     size_t of_block = sizeof(float) * (2 * INPUTS + 2 * DENSE + 2 * GATES + 2 * HIDDEN + 2 * OUTPUTS) + 64;
     size_t of_element = sizeof(float) * (ELEMENT_ROW + ELEMENT_ROW / 2 + 6) + sizeof(int32_t);
-    return padded(blocks) * of_block + (size_t)(elements + 1) * of_element + 4096;
+    return blocks * of_block + (size_t)(elements + 1) * of_element + 4096;
 }
 
 static int within(int number, int most) { return number < 0 ? 0 : number > most ? most : number; }
@@ -370,9 +370,9 @@ static void read_inputs(const Weights *weights, const Page *page, float *inputs,
         memcpy(inputs + FIRST_SCORE, scores, sizeof scores);
         for (int place = 0; place < INPUTS; place += WIDTH) {
             Vector factor = load(weights->factors + place), offset = load(weights->offsets + place);
-            Vector value = load(inputs + place) * factor + offset;
+            Vector none = load(weights->none + place), value = load(inputs + place) * factor + offset;
             value = pick(value > most, most, value);
-            store(standardised + place, pick(value < -most, -most, value));
+            store(standardised + place, pick(value < -most, -most, value) - none);
         }
     }
 }
@@ -406,21 +406,21 @@ static void first_pass(
     const Weights *weights, const Page *page, const float *standardised, Space space, float *logits, float *kinds
 ) {
     float of_page[DENSE];
-    int rows = padded(page->blocks);
-    float *dense = take(&space, rows * DENSE * sizeof *dense);
-    float *means = take(&space, rows * DENSE * sizeof *means);
-    int32_t *step = take(&space, page->blocks * sizeof *step);
+    int blocks = page->blocks;
+    float *dense = take(&space, blocks * DENSE * sizeof *dense);
+    float *means = take(&space, blocks * DENSE * sizeof *means);
+    int32_t *step = take(&space, blocks * sizeof *step);
     weigh_page(weights, page, of_page);
-    multiply(standardised, page->blocks, INPUTS, weights->dense, DENSE, of_page, dense);
+    multiply(standardised, page->blocks, INPUTS, weights->dense, DENSE, DENSE_VECTORS, of_page, dense);
     for (int place = 0; place < page->blocks * DENSE; place += WIDTH) {
         Vector value = load(dense + place);
         store(dense + place, pick(value > 0, value, (Vector){0}));
     }
     int steps = join_steps(page, dense, means, step);
-    float *projected = take(&space, padded(steps) * 2 * GATES * sizeof *projected);
+    float *projected = take(&space, steps * 2 * GATES * sizeof *projected);
     float *states = take(&space, steps * 2 * HIDDEN * sizeof *states), pooled[4 * HIDDEN];
     float *of_steps = take(&space, steps * OUTPUTS * sizeof *of_steps), sums[OUTPUTS];
-    multiply(means, steps, DENSE, weights->inputs, 2 * GATES, weights->gate_biases, projected);
+    multiply(means, steps, DENSE, weights->inputs, 2 * GATES, GATE_VECTORS, weights->gate_biases, projected);
     for (int is_backward = 0; is_backward < 2; is_backward++)
         recur(projected, steps, weights->recurrent + is_backward * HIDDEN * GATES, is_backward, states);
     pool(states, steps, pooled);
@@ -476,7 +476,7 @@ static void second_pass(
 
 static void answer_page(const Weights *weights, const Page *page, char *memory, const Answer *answer) {
     Space space = {memory};
-    size_t numbers = (size_t)padded(page->blocks) * INPUTS;
+    size_t numbers = (size_t)page->blocks * INPUTS;
     float *inputs = take(&space, numbers * sizeof *inputs);
     float *standardised = take(&space, numbers * sizeof *standardised);
     float *logits = take(&space, page->blocks * OUTPUTS * sizeof *logits);

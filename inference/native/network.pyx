@@ -9,7 +9,8 @@ import numpy as np
 cdef extern from "network.h":
     enum:
         BLOCK_COLUMNS, LINK_COLUMNS, SCORES, INPUTS, PAGE_COLUMNS, ADDRESS_COLUMNS, OF_PAGE
-        WORD_BUCKETS, ELEMENT_BUCKETS, ELEMENT_ROW, DENSE, HIDDEN, GATES, OUTPUTS, KINDS, LEAVES, COLUMNS, PANEL
+        WORD_BUCKETS, ELEMENT_BUCKETS, ELEMENT_ROW, DENSE, HIDDEN, GATES, OUTPUTS, KINDS, LEAVES, COLUMNS
+        PANEL, WIDTH, DENSE_VECTORS, GATE_VECTORS
 
     ctypedef struct Node:
         pass
@@ -23,6 +24,7 @@ cdef extern from "network.h":
         const float *page_dense
         const float *factors
         const float *offsets
+        const float *none
         const float *dense
         const float *dense_bias
         const float *inputs
@@ -67,6 +69,7 @@ cdef extern from "network.h":
         float *kinds
 
     bint is_supported()
+    const float INPUT_LIMIT
     size_t space_of(int blocks, int elements) nogil
     void answer_page(const Weights *weights, const Page *page, char *memory, const Answer *answer) nogil
 
@@ -105,10 +108,12 @@ cdef class Network:
         weights.page_dense = self._floats(arrays["page_dense"], (OF_PAGE, DENSE))
         weights.factors = self._floats(_padded(arrays["factors"]), (INPUTS,))
         weights.offsets = self._floats(_padded(arrays["offsets"]), (INPUTS,))
-        weights.dense = self._floats(_panels(_padded(arrays["dense"])), (INPUTS * DENSE,))
-        weights.dense_bias = self._floats(arrays["dense_bias"], (DENSE,))
+        none = np.clip(arrays["offsets"], -INPUT_LIMIT, INPUT_LIMIT)  # what an input that is 0 is standardised to
+        weights.none = self._floats(_padded(none), (INPUTS,))
+        weights.dense = self._floats(_panels(_padded(arrays["dense"]), DENSE_VECTORS * WIDTH), (INPUTS * DENSE,))
+        weights.dense_bias = self._floats(arrays["dense_bias"] + none @ arrays["dense"], (DENSE,))
         inputs = np.concatenate(list(arrays["inputs"])).T  # of both directions
-        weights.inputs = self._floats(_panels(inputs[:, both]), (DENSE * 2 * GATES,))
+        weights.inputs = self._floats(_panels(inputs[:, both], GATE_VECTORS * WIDTH), (DENSE * 2 * GATES,))
         biases = arrays["gate_biases"].reshape(2, 2, GATES).sum(1).ravel()  # of inputs and of recurrence
         weights.gate_biases = self._floats(biases[both], (2 * GATES,))
         recurrent = [_panels(each.T[:, order], 4 * PANEL) for each in arrays["recurrent"]]
@@ -206,7 +211,7 @@ def _gate_order():
     return places.transpose(1, 0, 2).ravel()
 
 
-def _panels(matrix, columns=PANEL):
+def _panels(matrix, columns):
     """Return a matrix cut into panels of so many columns, one after the other."""
     return matrix.reshape(len(matrix), -1, columns).transpose(1, 0, 2).ravel()
 

@@ -10,7 +10,9 @@
 enum {
     WIDTH = 8, /* numbers of a vector, as AVX2 has */
     PANEL = 2 * WIDTH,
-    ROWS = 4, /* of a matrix that are multiplied at once */
+    MOST_VECTORS = 12,
+    MOST_INNER = 128,
+    TILE = 32, /* rows between which a panel stays in the first cache */
 };
 
 typedef float Vector __attribute__((vector_size(WIDTH * 4), aligned(4)));
@@ -52,33 +54,46 @@ static inline Vector sigmoids(Vector x) { return 1.0f / (1.0f + exponential(-x))
 
 static inline Vector hyperbolic_tangent(Vector x) { return 2.0f / (1.0f + exponential(-2.0f * x)) - 1.0f; }
 
-/* result[rows][width] = left[rows][inner] * right + bias[width]; `right` lies in panels of PANEL columns, and all have
-   room for a multiple of ROWS rows. */
-static void multiply(
-    const float *left, int rows, int inner, const float *right, int width, const float *bias, float *result
+/* Note the places of a row's numbers that are not zero, and return how many there are. */
+static inline int find(const float *row, int width, uint8_t *places) {
+    int count = 0;
+    for (int place = 0; place < width; place++) {
+        places[count] = (uint8_t)place;
+        count += row[place] != 0;
+    }
+    return count;
+}
+
+/* Add to `bias` the rows of a panel, each times the number that a row of the left matrix has at one of its places. */
+static inline __attribute__((always_inline)) void add_rows(
+    const float *row, const uint8_t *places, int count, const float *panel, int vectors, const float *bias, float *to
 ) {
-    for (int column = 0; column < width; column += PANEL, right += inner * PANEL)
-        for (int row = 0; row < rows; row += ROWS) {
-            Vector low[ROWS], high[ROWS];
-            for (int each = 0; each < ROWS; each++) {
-                low[each] = load(bias + column);
-                high[each] = load(bias + column + WIDTH);
-            }
-            const float *from = left + (size_t)row * inner;
-            for (int place = 0; place < inner; place++) {
-                Vector first = load(right + place * PANEL), second = load(right + place * PANEL + WIDTH);
-                for (int each = 0; each < ROWS; each++) {
-                    float factor = from[each * inner + place];
-                    low[each] += factor * first;
-                    high[each] += factor * second;
-                }
-            }
-            float *to = result + (size_t)row * width + column;
-            for (int each = 0; each < ROWS; each++, to += width) {
-                store(to, low[each]);
-                store(to + WIDTH, high[each]);
-            }
-        }
+    Vector sums[MOST_VECTORS];
+    for (int each = 0; each < vectors; each++) sums[each] = load(bias + each * WIDTH);
+    for (int number = 0; number < count; number++) {
+        const float *weights = panel + places[number] * vectors * WIDTH;
+        for (int each = 0; each < vectors; each++) sums[each] += row[places[number]] * load(weights + each * WIDTH);
+    }
+    for (int each = 0; each < vectors; each++) store(to + each * WIDTH, sums[each]);
+}
+
+/* result[rows][width] = left[rows][inner] * right + bias[width]. Half of `left` is zero, and passed over. `right` lies
+   in panels of `vectors` vectors, so that sums stay in registers, and a panel in the first cache. */
+static inline __attribute__((always_inline)) void multiply(
+    const float *left, int rows, int inner, const float *right, int width, int vectors, const float *bias, float *result
+) {
+    uint8_t places[TILE][MOST_INNER];
+    int counts[TILE];
+    for (; rows > 0; rows -= TILE, left += TILE * inner, result += TILE * width) {
+        int height = rows < TILE ? rows : TILE;
+        for (int row = 0; row < height; row++) counts[row] = find(left + row * inner, inner, places[row]);
+        for (int column = 0; column < width; column += vectors * WIDTH)
+            for (int row = 0; row < height; row++)
+                add_rows(
+                    left + row * inner, places[row], counts[row], right + inner * column, vectors, bias + column,
+                    result + row * width + column
+                );
+    }
 }
 
 #endif
