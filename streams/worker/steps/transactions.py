@@ -125,6 +125,7 @@ class TransactionalDelivery:
             try:
                 await self._membership.wait_until_held()
                 if (producer := self._producers.get(partition)) is None:
+                    await self._close_released()
                     producer = await self._start(partition)
                     batch = await self._uncommitted(partition, batch)
                 if batch:
@@ -140,7 +141,6 @@ class TransactionalDelivery:
             else:
                 return
             self._release(partition)
-            await self._close_released()
 
     def _translate(self, error: KafkaError | DehuskError, topic: str) -> DehuskError:
         match error:

@@ -340,6 +340,21 @@ async def test_a_partition_that_is_given_back_while_its_offset_is_read_is_starte
     assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
 
 
+async def test_a_producer_is_started_once_those_that_were_given_back_have_ended(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    await delivery.deliver([cleaned(0, 4), cleaned(1, 4)])
+    kafka.may_close.clear()
+    delivery.release()
+    delivering = asyncio.create_task(delivery.deliver([cleaned(0, 5)]))
+    await settle()
+    assert len(kafka.started) == 2
+    kafka.may_close.set()
+    await delivering
+    assert (len(kafka.started), kafka.closed) == (3, 2)
+    assert not delivery._closing  # a worker that is never given up would keep an end for each rebalance
+
+
 async def test_nothing_is_committed_of_a_start_that_is_given_up(
     delivery: TransactionalDelivery, kafka: Kafka
 ) -> None:
