@@ -81,6 +81,7 @@ def open_session(file: Path) -> onnxruntime.InferenceSession:
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    options.enable_mem_pattern = False  # which are kept for each size of a batch, without end
     options.log_severity_level = _FATAL_ONLY
     try:
         return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])

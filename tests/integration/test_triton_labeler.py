@@ -5,8 +5,10 @@ import re
 import shutil
 import urllib.request
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
@@ -21,6 +23,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
+from dehusk.streams.settings import MIB
 from tests.encoded import random_page
 from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs
@@ -139,6 +142,26 @@ async def load(stack, model):
     client = InferenceServerClient(stack.addresses.triton_grpc)
     await client.load_model(model.name)
     await client.close()
+
+
+async def test_the_sizes_of_batches_leave_nothing_in_the_memory_of_a_model(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    processes = [
+        each
+        for each in psutil.Process().children(recursive=True)
+        if Path(each.exe()).is_relative_to(stack.addresses.directory)
+    ]
+
+    async def memory_after(seeds):
+        for seed in seeds:
+            await labeler.label([page(1 + seed % 200, seed)])
+        return sum(each.memory_full_info().uss for each in processes)
+
+    before = await memory_after(range(500))
+    after = await memory_after(range(500, 2000))
+    assert after - before < MIB // 2  # some 3 MB, if a memory pattern of each size is kept
+    await labeler.close()
 
 
 async def test_a_new_version_takes_over_without_a_failed_page(own):

@@ -41,6 +41,7 @@ class TritonPythonModel:
         file = Path(args["model_repository"], args["model_version"], "model.onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = int(config["parameters"].get(_THREADS, {}).get("string_value", "1"))
+        options.enable_mem_pattern = False  # see `inference.labelers.onnx_runtime.open_session`
         self._session = onnxruntime.InferenceSession(file, options, providers=_providers(args))
         self._is_on_cpu = _CUDA not in self._session.get_providers()
         self._check_inputs(file)

@@ -149,7 +149,7 @@ async def test_a_model_that_fails_is_heard_from_the_labeler_alone(tmp_path, capf
     assert capfd.readouterr().err == ""
 
 
-def test_a_model_runs_in_one_thread(monkeypatch):
+def test_a_model_runs_in_one_thread_and_keeps_no_memory_pattern(monkeypatch):
     seen = []
     session = onnxruntime.InferenceSession
     monkeypatch.setattr(
@@ -159,6 +159,7 @@ def test_a_model_runs_in_one_thread(monkeypatch):
     )
     OnnxLabeler("boilernet")
     assert seen[0].intra_op_num_threads == 1
+    assert not seen[0].enable_mem_pattern
 
 
 async def test_a_page_is_labeled_in_the_calling_thread_as_it_is_beside_it(labeler):

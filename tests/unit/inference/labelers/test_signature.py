@@ -66,6 +66,10 @@ def test_triton_is_told_the_tensors_of_the_signature(config, model, signature):
     assert tensors(config.output) == expected(signature.answer)
 
 
+def test_triton_keeps_no_memory_pattern_for_each_size_of_a_batch(config):
+    assert config.parameters["enable_mem_pattern"].string_value == "0"
+
+
 def test_triton_counts_what_each_page_brings_and_scatters_the_answer(config, signature):
     kinds = model_config_pb2.BatchInput.Kind.Name, model_config_pb2.BatchOutput.Kind.Name
     counted = [
