@@ -75,6 +75,13 @@ async def test_triton_answers_as_the_training_framework_did(stack, model):
     await labeler.close()
 
 
+async def test_answers_leave_nothing_in_the_log_of_triton(labeler, stack):
+    log = stack.services["triton"].log
+    before = log.stat().st_size
+    await labeler.label([page(3), page(5)])
+    assert log.read_bytes()[before:] == b""
+
+
 async def test_pages_of_several_workers_are_merged_and_each_gets_its_own_answer(stack):
     workers = [TritonLabeler(stack.addresses.triton_grpc, "boilernet") for _ in range(4)]
     random = np.random.default_rng(5)

@@ -6,6 +6,7 @@ where the package onnxruntime-gpu stands in for onnxruntime, on a GPU. The serve
 Triton know the arrays of NumPy 1 alone.
 """
 
+import ctypes
 import fcntl
 import json
 import os
@@ -26,6 +27,8 @@ _THREADS = "intra_op_thread_count"
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _BATCH_INPUT = "BATCH_ELEMENT_COUNT"
 _BATCH_OUTPUT = "BATCH_SCATTER_WITH_INPUT_SHAPE"
+_USED = b"used_dltensor"
+"""Name of a capsule whose memory has another owner, which has to outlive it."""
 
 
 class TritonPythonModel:
@@ -97,7 +100,7 @@ class TritonPythonModel:
             merged[name] = np.array([feed[source].size for feed in feeds], np.int32)
         outputs = dict(zip(self._outputs, self._session.run(self._outputs, merged), strict=True))
         return [
-            triton.InferenceResponse([triton.Tensor.from_dlpack(name, part) for name, part in each.items()])
+            triton.InferenceResponse([_tensor(name, part) for name, part in each.items()])
             for each in self._scattered(outputs, feeds)
         ]
 
@@ -116,6 +119,18 @@ class TritonPythonModel:
                 shape = array.shape if is_scattered else (len(array), *values.shape[1:])
                 part[name] = np.ascontiguousarray(piece.reshape(shape))
         return parts
+
+
+def _tensor(name: str, array: npt.NDArray[Any]) -> Any:
+    """Return a tensor of Triton's, which shares the memory of an array.
+
+    Triton renames the capsule that it has taken to `used_dlpack`, for which NumPy prints an error when the
+    capsule goes; the standard of DLPack has another name.
+    """
+    capsule = array.__dlpack__()
+    tensor = triton.Tensor.from_dlpack(name, capsule)
+    ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), _USED)
+    return tensor
 
 
 def _providers(args: dict[str, str]) -> list[Any]:
