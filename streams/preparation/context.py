@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver, popen_forkserver, process, reduction, spawn, util
 from multiprocessing.context import ForkServerContext, ForkServerProcess, set_spawning_popen
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -92,17 +93,26 @@ class IsolatedContext(ForkServerContext):
     Process = _Process
 
 
-def _leave_fork_server() -> None:
-    """Have a process that was forked by a program start a fork server and a temporary folder of its own.
+def new_temporary_folder() -> Path:
+    """Have multiprocessing use a new temporary folder in this process, whose end removes it.
 
-    It would wait for the fork server as for a child, and it may outlive the process that removes the folder.
+    The one before may be that of the process that started this one, by whatever method: each may outlive the
+    other.
+    """
+    process.current_process()._config.pop("tempdir", None)  # type: ignore[attr-defined]  # noqa: SLF001
+    return Path(util.get_temp_dir())
+
+
+def _leave_fork_server() -> None:
+    """Have a process that was forked by a program start a fork server of its own.
+
+    It would wait for that of the program as for a child.
     """
     server: Any = forkserver._forkserver  # noqa: SLF001
     server._lock = Lock()  # noqa: SLF001 a thread that is not here may hold it
     if server._forkserver_pid is not None:  # noqa: SLF001
         os.close(server._forkserver_alive_fd)  # noqa: SLF001
         server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None  # noqa: SLF001
-    process.current_process()._config.pop("tempdir", None)  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 os.register_at_fork(after_in_child=_leave_fork_server)

@@ -12,8 +12,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
-from multiprocessing.util import get_temp_dir
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from typing import TextIO, TypeVar, cast
@@ -24,6 +22,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Message
 from dehusk.schemas.pickled import PickledByFields
 from dehusk.streams.folders import claim, remove_abandoned, temporary_files, writing
+from dehusk.streams.preparation.context import new_temporary_folder
 from dehusk.streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, Preparer, Writing, WrittenDocument
 from dehusk.streams.settings import MIB, PageLimits
@@ -205,7 +204,7 @@ def _size(task: Task) -> int:
 
 @cache
 def claim_folder() -> TextIO:
-    """Remove the temporary folders of killed processes, and lock this process's own while it lives.
+    """Remove the temporary folders of killed processes, and lock a new one of this process while it lives.
 
     Raises:
         ConfigurationError: it cannot be made.
@@ -213,7 +212,7 @@ def claim_folder() -> TextIO:
     parent = temporary_files()
     with writing(parent):
         remove_abandoned(parent, "pymp-*", _LOCK)
-        return claim(Path(get_temp_dir()), _LOCK)  # open until the end, as the cache keeps it
+        return claim(new_temporary_folder(), _LOCK)  # open until the end, as the cache keeps it
 
 
 os.register_at_fork(after_in_child=claim_folder.cache_clear)  # a forked process has a folder of its own

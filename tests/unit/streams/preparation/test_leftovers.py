@@ -16,7 +16,17 @@ claim_folder()
 print("claimed", flush=True)
 input()
 """
-Claim = Callable[[], subprocess.Popen[str]]
+WITH_CHILD = """
+import multiprocessing
+from dehusk.streams.preparation.pool import claim_folder
+claim_folder()
+child = multiprocessing.get_context("{method}").Process(target=claim_folder)
+child.start()
+child.join()
+print("claimed", flush=True)
+input()
+"""
+Claim = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
@@ -24,9 +34,9 @@ def claim(tmp_path: Path) -> Iterator[Claim]:
     """Starts a process that has claimed its folder in this test's temporary folder."""
     started: list[subprocess.Popen[str]] = []
 
-    def start() -> subprocess.Popen[str]:
+    def start(program: str = CLAIM) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-c", CLAIM],
+            [sys.executable, "-c", program],
             env={**os.environ, "TMPDIR": str(tmp_path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -55,6 +65,19 @@ def test_the_folder_of_a_process_that_was_killed_is_removed_by_the_next(claim: C
     for process in (living, ending):
         process.communicate("\n")
     assert list(tmp_path.iterdir()) == [foreign]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_child_that_ended_does_not_give_up_the_folder_of_its_parent(
+    method: str, claim: Claim, tmp_path: Path
+) -> None:
+    parent = claim(WITH_CHILD.format(method=method))
+    before = set(tmp_path.iterdir())
+    next_one = claim()
+    assert before < set(tmp_path.iterdir())
+    for process in (parent, next_one):
+        process.communicate("\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["clean", "inspect", "label", "up"])
