@@ -38,7 +38,7 @@ def page_of(html: Html, url: str | None, content_type: str, max_bytes: int, id: 
     if isinstance(html, str) and _URL.fullmatch(html):
         detail = "html is the URL of a page, which is not fetched: give what its server answers"
         raise ExtractionError(SkipReason.NOT_HTML, detail)
-    body = html if isinstance(html, str | bytes) else bytes(html)
+    body = html if isinstance(html, str) else bytes(html)
     page = offline_page(
         url=url or "", body=body, content_type=content_type, id=id, source="python", max_bytes=max_bytes
     )

@@ -11,6 +11,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dehusk
@@ -74,7 +75,9 @@ def test_one_page_has_all_options_of_an_extractor() -> None:
         dehusk.extract(PROSE, with_pdf=True)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("kind", [bytearray, memoryview, lambda html: memoryview(html[:-1] + b" >")[::1]])
+@pytest.mark.parametrize(
+    "kind", [bytearray, memoryview, lambda html: memoryview(html[:-1] + b" >")[::1], np.bytes_]
+)
 def test_any_bytes_are_bytes(extractor: dehusk.Extractor, kind: Callable[[bytes], Any]) -> None:
     assert extractor.extract(kind(PROSE.encode())).text == extractor.extract(PROSE).text
 
