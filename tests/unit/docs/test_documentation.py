@@ -225,11 +225,10 @@ def test_every_dependency_has_its_reason() -> None:
     assert all(len(reason) > 10 for reason in reasons.values())
 
 
-def test_the_examples_in_python_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["docs/reference/python.md", "docs/how-to/other-extractors.md"])
+def test_the_examples_in_python_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    examples = re.findall(
-        r"^```python\n(.*?)^```", PAGES["docs/reference/python.md"], re.MULTILINE | re.DOTALL
-    )
+    examples = re.findall(r"^```python\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)
     try:
         exec("".join(examples), {})
     finally:
