@@ -202,20 +202,32 @@ def _size(task: Task) -> int:
     return len(task.packed if isinstance(task, LabeledPage) else task.message.value or b"")
 
 
-@cache
-def claim_folder() -> TextIO:
+_claiming = Lock()
+"""Held while a folder is claimed, as threads may open pools at once, and while this process is forked."""
+
+
+def claim_folder() -> None:
     """Remove the temporary folders of killed processes, and lock a new one of this process while it lives.
 
     Raises:
         ConfigurationError: it cannot be made.
     """
+    with _claiming:
+        _claim_once()
+
+
+@cache
+def _claim_once() -> TextIO:
     parent = temporary_files()
     with writing(parent):
         remove_abandoned(parent, "pymp-*", _LOCK)
         return claim(new_temporary_folder(), _LOCK)  # open until the end, as the cache keeps it
 
 
-os.register_at_fork(after_in_child=claim_folder.cache_clear)  # a forked process has a folder of its own
+os.register_at_fork(
+    before=_claiming.acquire, after_in_parent=_claiming.release, after_in_child=_claiming.release
+)
+os.register_at_fork(after_in_child=_claim_once.cache_clear)  # a forked process has a folder of its own
 
 
 @asynccontextmanager

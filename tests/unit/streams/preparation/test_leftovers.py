@@ -26,6 +26,20 @@ child.join()
 print("claimed", flush=True)
 input()
 """
+IN_THREADS = """
+import time
+from threading import Thread
+from dehusk.streams.preparation import pool
+claim = pool.claim
+pool.claim = lambda *folder: (time.sleep(0.2), claim(*folder))[1]
+threads = [Thread(target=pool.claim_folder) for _ in range(2)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print("claimed", flush=True)
+input()
+"""
 Claim = Callable[..., subprocess.Popen[str]]
 
 
@@ -78,6 +92,13 @@ def test_a_child_that_ended_does_not_give_up_the_folder_of_its_parent(
     for process in (parent, next_one):
         process.communicate("\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_claim_one_folder(claim: Claim, tmp_path: Path) -> None:
+    claim(IN_THREADS)
+    (folder,) = tmp_path.iterdir()
+    claim()
+    assert folder.exists()
 
 
 @pytest.mark.parametrize("command", ["clean", "inspect", "label", "up"])
