@@ -57,11 +57,12 @@ class TritonRunner:
     async def run_single(self, window: Window) -> WindowAnswer:
         """Return the answer to one request, sent when no other one waits."""
         try:
-            return await self._server.infer(self._model, self._signature, window, self._version)
+            answer, _ = await self._server.infer(self._model, self._signature, window, self._version)
         except LateError as error:
             raise FaultError(Fault.TIMEOUT, str(error)) from error
         except RefusedError as error:
             raise FaultError(Fault.NOT_RUN, str(error)) from error
+        return answer
 
     async def run_batched(self, windows: Sequence[Window]) -> list[WindowAnswer]:
         """Return the answers to requests that are sent at once, so that the dynamic batcher merges them."""

@@ -1,13 +1,11 @@
 """A Triton server with explicit model control: what it serves, loads and unloads, and how fast it answers."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from dehusk.inference.labelers.batching import Window, WindowAnswer
-from dehusk.inference.labelers.signature import Signature
 from dehusk.inference.labelers.triton_client import READY, ServedVersion, TritonClient, ready_in, trusted_of
 from dehusk.schemas.errors import LateError
 
@@ -33,22 +31,12 @@ class Statistics:
         return self.requests / self.executions if self.executions else 0.0
 
 
-class ModelServer:
+class ModelServer(TritonClient):
     """A Triton server, as an async context manager."""
 
     def __init__(self, address: str, timeout: float = 60.0, option: str = "") -> None:
         """Take the address, and the seconds that a call may take, with the option that sets them."""
-        self._client = TritonClient(address, timeout, option)
-
-    @property
-    def address(self) -> str:
-        """Address of its gRPC port."""
-        return self._client.address
-
-    @property
-    def timeout(self) -> float:
-        """Seconds that one call may take, a load included."""
-        return self._client.timeout
+        super().__init__(address, timeout, option)
 
     async def __aenter__(self) -> Self:
         return self
@@ -56,14 +44,14 @@ class ModelServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.close()
+        await self.close()
 
     async def index(self) -> list[ServedVersion]:
         """Return the versions that it knows, by model and number; also those that were loaded from memory.
 
         Its own index has only those of the repository, its statistics all that are ready.
         """
-        found, ready = await self._client.index(), await self._client.statistics()
+        found, ready = await super().index(), await self.statistics()
         known = {(each.model, each.version) for each in found}
         found += [
             ServedVersion(each.name, each.version, READY, "")
@@ -78,21 +66,7 @@ class ModelServer:
 
     async def trusted(self, model: str, ready: Sequence[str]) -> str:
         """Return the trusted one of the ready versions of a model; empty where none is ready."""
-        return trusted_of(await self._client.parameters(model), ready) if ready else ""
-
-    async def config(self, model: str) -> Any:  # noqa: ANN401 Triton's messages have no types
-        """Return the `ModelConfig` by which a model is served."""
-        return await self._client.config(model)
-
-    async def load(
-        self, model: str, config: str | None = None, files: Mapping[str, bytes] | None = None
-    ) -> None:
-        """Load a model from the repository, or the one given; return when it is ready.
-
-        Raises:
-            RefusedError: a version cannot be loaded; what was served goes on.
-        """
-        await self._client.load(model, config, files)
+        return trusted_of(await self.parameters(model), ready) if ready else ""
 
     async def unload(self, model: str) -> None:
         """Unload all versions of a model; return when they are gone.
@@ -100,7 +74,7 @@ class ModelServer:
         Raises:
             LateError: a version is still there after the timeout.
         """
-        await self._client.unload(model)
+        await super().unload(model)
         try:
             async with asyncio.timeout(self.timeout):
                 await self._wait_until_gone(model)
@@ -113,16 +87,12 @@ class ModelServer:
             if states <= _GONE:
                 return
             if READY in states:  # a load that nobody waits for any more ended after the unload
-                await self._client.unload(model)
+                await super().unload(model)
             await asyncio.sleep(_PAUSE)
 
-    async def signature(self, model: str, version: str = "") -> str:
-        """Return the signature that a served version declares."""
-        return await self._client.signature(model, version)
-
-    async def statistics(self, model: str, version: str) -> Statistics:
+    async def statistics_of(self, model: str, version: str) -> Statistics:
         """Return the statistics of a served version."""
-        (found,) = await self._client.statistics(model, version)
+        (found,) = await self.statistics(model, version)
         counts = found.inference_stats
         return Statistics(
             found.inference_count,
@@ -131,17 +101,6 @@ class ModelServer:
             _mean_ms(counts.queue),
             _mean_ms(counts.compute_input) + _mean_ms(counts.compute_infer) + _mean_ms(counts.compute_output),
         )
-
-    async def infer(
-        self, model: str, signature: Signature, window: Window, version: str = ""
-    ) -> WindowAnswer:
-        """Return the answer to one window by a version; by default by the newest.
-
-        Raises:
-            RefusedError: the model failed for it.
-        """
-        answer, _ = await self._client.infer(model, signature, window, version)
-        return answer
 
 
 def _mean_ms(duration: Any) -> float:  # noqa: ANN401 a `StatisticDuration` of Triton's, which has no types

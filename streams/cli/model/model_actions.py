@@ -161,7 +161,7 @@ async def _read_triton(address: str, missing: list[str]) -> OnTriton | None:
 
 async def _read_statistics(triton: str, known: KnownVersion) -> Statistics:
     async with ModelServer(triton) as server:
-        return await server.statistics(known.model, known.version)
+        return await server.statistics_of(known.model, known.version)
 
 
 def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[StoredVersion] | None:
