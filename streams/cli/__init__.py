@@ -78,8 +78,6 @@ _COMMANDS = {
     "model": "Add versions of a model, try them on a part of the crawl, go back.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
-_ROOMS = frozenset(("model", "sites", "top"))
-"""Commands that have a folder of their own."""
 _log = logging.getLogger(__name__)
 
 
@@ -110,8 +108,7 @@ class _LazyGroup(click.Group):
 @cache
 def _load(name: str) -> click.Command:
     """Load a command, whose options are also environment variables and keys of a configuration file."""
-    module = f"{name}.{name}" if name in _ROOMS else name.replace("-", "_")
-    command: click.Command = import_module(f"dehusk.streams.cli.{module}").command
+    command: click.Command = import_module(f"dehusk.streams.cli.{name.replace('-', '_')}").command
     for words, leaf in leaves(command, (name,)):
         name_variables(leaf, words)
         configure(leaf, words)

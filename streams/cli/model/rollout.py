@@ -1,4 +1,4 @@
-"""Commands of `dehusk model` for roll-outs: the versions that label, and their changes."""
+"""`dehusk model` and its commands for roll-outs: the versions that label, and their changes."""
 
 import click
 
@@ -31,7 +31,21 @@ _HOLD_SECONDS = 600.0
 """Time at each step by default."""
 
 
-@click.command(
+@click.group(name="model")
+def command() -> None:
+    """Versions of a model: verified, added, tried on a part of the crawl, promoted, taken back, removed.
+
+    A version is a numbered directory in the model repository, and never changed. Workers with --control-topic
+    label with those that shadow, canary and promote name, which have Triton serve them first. Workers without
+    it take the trusted one that Triton names or, in process (--labeler onnx), that the model's config.pbtxt
+    names at their start; where none is named, it is the newest that is served.
+
+    Ends with status 0, with 1 if something does not fit or is unavailable, and with 3 if a version is not to
+    be served, or cannot be loaded or read.
+    """
+
+
+@command.command(
     name="canary",
     short_help="Have a version label a share of the sites.",
     epilog="""\b
@@ -53,7 +67,7 @@ def canary_command(*, options: RolloutOptions, share: float) -> None:
     change(options, lambda state, by: with_canary(state, Part(options.version, share), by))
 
 
-@click.command(
+@command.command(
     name="shadow",
     short_help="Have a version label beside the others, to compare them.",
     epilog="""\b
@@ -74,7 +88,7 @@ def shadow_command(*, options: RolloutOptions, share: float) -> None:
     change(options, lambda state, by: with_shadow(state, Part(options.version, share), by))
 
 
-@click.command(
+@command.command(
     name="promote",
     short_help="Have a version label all pages, at once or in steps.",
     epilog="""\b
@@ -136,7 +150,7 @@ def promote_command(
     change(options, lambda state, by: with_steps(state, options.version, steps, seconds, by, give_up=give_up))
 
 
-@click.command(
+@command.command(
     name="pause",
     short_help="Stop the steps of a promotion where they are.",
     epilog="""\b
@@ -154,7 +168,7 @@ def pause_command(*, options: RolloutOptions, reason: str | None) -> None:
     change(options, lambda state, by: pause(state, by, reason or "steps paused"))
 
 
-@click.command(
+@command.command(
     name="resume",
     short_help="Go on with the steps of a promotion.",
     epilog="""\b
@@ -169,7 +183,7 @@ def resume_command(*, options: RolloutOptions, reason: str | None) -> None:
     change(options, lambda state, by: resume(state, by, reason or "steps resumed"))
 
 
-@click.command(
+@command.command(
     name="rollback",
     short_help="Go back to the version before.",
     epilog="""\b
@@ -196,7 +210,7 @@ def rollback_command(*, options: RolloutOptions, reason: str | None) -> None:
     )
 
 
-@click.command(
+@command.command(
     name="status",
     short_help="Show which versions label, and what is seen of them.",
     epilog="""\b
@@ -217,7 +231,7 @@ def status_command(*, options: RolloutOptions) -> None:
     show_status(options)
 
 
-@click.command(
+@command.command(
     name="history",
     short_help="List who changed which versions label, when and why.",
     epilog="""\b
@@ -235,16 +249,3 @@ def history_command(*, options: RolloutOptions, limit: int) -> None:
     from dehusk.streams.cli.model.rollout_actions import show_history
 
     show_history(options, limit)
-
-
-COMMANDS = (
-    canary_command,
-    shadow_command,
-    promote_command,
-    pause_command,
-    resume_command,
-    rollback_command,
-    status_command,
-    history_command,
-)
-"""Commands of roll-outs in the group `dehusk model`."""

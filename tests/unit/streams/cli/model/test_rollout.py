@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 from dehusk.schemas.errors import ConflictError, UnavailableError
 from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.schemas.trials import Comparison, EndedTrial, Example, Figures, WorkerReport
-from dehusk.streams.cli.model import model, model_actions, rollout_actions
+from dehusk.streams.cli import model
+from dehusk.streams.cli.model import model_actions, rollout_actions
 from dehusk.streams.rollout.claims import HeldClaim
 from dehusk.streams.rollout.control import Control, ControlKey
 from dehusk.streams.rollout.situation import Situation

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.cli.top import top
+from dehusk.streams.cli import top
 from dehusk.streams.cli.top.view import render
 from dehusk.streams.monitoring.group import Group, GroupReport, Row
 from dehusk.streams.monitoring.history import SLOT_SECONDS, SLOTS
