@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from functools import partial
 from os.path import realpath  # which takes loops of links, unlike Path.resolve
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -172,20 +171,10 @@ def command(
     _require_output(output, settings.format, paths, site_statistics, two_pass=two_pass)
     with loading():
         from dehusk.streams.cli.offline_run import OfflineRun
-        from dehusk.streams.labelers import open_labeler
 
-    open_one = partial(open_labeler, settings)
     with exit_at_once_on_errors():
         run = OfflineRun(
-            paths,
-            settings,
-            open_one,
-            site_statistics,
-            two_pass,
-            base_url,
-            warc_directory,
-            line_fields,
-            output,
+            paths, settings, site_statistics, two_pass, base_url, warc_directory, line_fields, output
         )
         try:
             pages = asyncio.run(run.clean())

@@ -18,7 +18,7 @@ from dehusk.streams.cli.shared.output_options import LINES, TEXTS, report_resump
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console, warn
 from dehusk.streams.dataset.folder import FolderSettings, open_folder
 from dehusk.streams.files.page_lines import DEFAULT_FIELDS, LineFields
-from dehusk.streams.labelers import PROBE, comments_advice
+from dehusk.streams.labelers import PROBE, comments_advice, open_labeler
 from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles, described
 from dehusk.streams.offline.lines import (
     OFFLINE_FORMATS,
@@ -46,17 +46,15 @@ class OfflineRun:
 
     paths: Sequence[InputPath]
     settings: WorkerSettings
-    open_one: Callable[[], Labeler]
-    """Function that opens a labeler, which each process has."""
     statistics: str
     """Place of the statistics of sites: see `open_statistics`."""
     two_pass: bool
-    base_url: str = ""
+    base_url: str
     """Beginning of the URLs of HTML files; empty for `file:`."""
-    warc_directory: InputPath | None = None
+    warc_directory: InputPath | None
     """Folder of the WARC files that an index points to."""
-    fields: LineFields = DEFAULT_FIELDS
-    output: FolderSettings | None = None
+    fields: LineFields
+    output: FolderSettings | None
     """Folder of the files; None for standard output."""
     written: int = 0
     """Pages that were written."""
@@ -129,12 +127,10 @@ class OfflineRun:
 
     @asynccontextmanager
     async def _labelers(self) -> AsyncIterator[Sequence[Labeler]]:
-        first = self.open_one()
-        others = range(self.settings.processes - 1)
-        labelers = [
-            first,
-            *(first.twin() if isinstance(first, LocalLabeler) else self.open_one() for _ in others),
-        ]
+        """Open a labeler for each process."""
+        first = open_labeler(self.settings)
+        open_other = first.twin if isinstance(first, LocalLabeler) else partial(open_labeler, self.settings)
+        labelers = [first, *(open_other() for _ in range(self.settings.processes - 1))]
         try:
             yield labelers
         finally:
