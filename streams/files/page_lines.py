@@ -26,31 +26,25 @@ LINE_FIELDS = tuple(each.name for each in fields(LineFields))
 DEFAULT_FIELDS = LineFields()
 
 
-def read_page_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
-    """Return the page of a line `{"id", "url", "html"}`, whose URL may be anything, also empty."""
+def read_page_line(
+    line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS, *, needs_url: bool = False
+) -> Outcome:
+    """Return the page of a line `{"id", "url", "html"}`.
+
+    Its URL may be anything, also empty; with `needs_url`, as for a topic, what is no URL of a page is Broken.
+    """
     try:
-        return _page(parse_line(line), line, max_bytes, names)
+        return read_page(parse_line(line), line, max_bytes, names, needs_url=needs_url)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def read_keyed_line(line: bytes, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
-    """Return the page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
-    try:
-        fields = parse_line(line)
-        return _keyed(fields, _page(fields, line, max_bytes, names), names)
-    except PageError as error:
-        return Broken(error.reason, str(error))
-
-
-def read_page_row(row: Fields, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
-    """Return the page of a row of Parquet, whose HTML may be text or bytes, as of a line."""
-    return _page(row, None, max_bytes, names)
-
-
-def read_keyed_row(row: Fields, max_bytes: int, names: LineFields = DEFAULT_FIELDS) -> Outcome:
-    """Return the page of a row that is to be put on a topic, as of a line."""
-    return _keyed(row, read_page_row(row, max_bytes, names), names)
+def read_page(
+    fields: Fields, line: bytes | None, max_bytes: int, names: LineFields, *, needs_url: bool
+) -> Outcome:
+    """Return the page of a line, or of a row of Parquet, which has no line, and HTML as text or bytes."""
+    outcome = _page(fields, line, max_bytes, names)
+    return _keyed(fields, outcome, names) if needs_url else outcome
 
 
 def _keyed(fields: Fields, outcome: Outcome, names: LineFields) -> Outcome:

@@ -32,10 +32,8 @@ from dehusk.streams.files.page_lines import (
     LineFields,
     is_page_line,
     is_page_list,
-    read_keyed_line,
-    read_keyed_row,
+    read_page,
     read_page_line,
-    read_page_row,
 )
 from dehusk.streams.files.paths import STANDARD_INPUT, files_of, name_of, require_path, url_of
 from dehusk.streams.files.position import BEGINNING, InputPosition, Place, located
@@ -202,8 +200,7 @@ class _PageReader(_LineReader[Outcome]):
         needs_url: bool,
     ) -> None:
         """Pass over the files before that of the place `after`, and the rows of an index up to it."""
-        read_line = read_keyed_line if needs_url else read_page_line
-        super().__init__(partial(read_line, names=fields), max_bytes, position)
+        super().__init__(partial(read_page_line, names=fields, needs_url=needs_url), max_bytes, position)
         self._fields = fields
         self._base_url = base_url
         self._needs_url = needs_url
@@ -313,9 +310,8 @@ class _PageReader(_LineReader[Outcome]):
 
         file, columns = ParquetFile(stream), [path.partition(".")[0] for path in astuple(self._fields)]
         if self._fields.html.partition(".")[0] in file.columns:
-            read_row = read_keyed_row if self._needs_url else read_page_row
             for row in file.rows(columns, _PAGES_AT_ONCE):
-                yield read_row(row, self._max_bytes, self._fields)
+                yield read_page(row, None, self._max_bytes, self._fields, needs_url=self._needs_url)
         elif "url" in file.columns and is_pointer(dict.fromkeys(file.columns)):
             yield from self._follow(file.rows(POINTER_COLUMNS, _ROWS_AT_ONCE), name)
         else:
