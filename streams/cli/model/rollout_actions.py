@@ -108,22 +108,17 @@ def change(
     Where there is no state yet, and no worker reports its version, `serving` is taken to serve. One that goes
     back needs no Triton before it is written.
     """
-    by = user_name()
-
-    def next_state(situation: Situation) -> Rollout:
-        current = situation.current(by, serving=serving)
-        return step(replace(current, limits=replace(current.limits, **options.limits)), by)
-
-    asyncio.run(_change(options, next_state, question, is_back=is_back))
+    asyncio.run(_change(options, step, serving, question, is_back=is_back))
 
 
 async def _change(
-    options: RolloutOptions, next_state: Callable[[Situation], Rollout], question: Question, *, is_back: bool
+    options: RolloutOptions, step: Step, serving: str | None, question: Question, *, is_back: bool
 ) -> None:
     """Show the change, ask, have Triton serve the versions, write the state, and wait if that is wanted."""
-    topic, scope = ControlTopic(options.kafka, options.control_topic), options.scope
+    topic, scope, by = ControlTopic(options.kafka, options.control_topic), options.scope, user_name()
     situation = await read_situation(topic, scope)
-    state = next_state(situation)
+    current = situation.current(by, serving=serving)
+    state = step(replace(current, limits=replace(current.limits, **options.limits)), by)
     print_change(situation, state)
     is_served_first = not (options.without_triton or is_back)
     loaded = await _print_served(options, situation, state) if is_served_first else []
