@@ -97,18 +97,6 @@ class InspectionStore:
         return self._lookup
 
 
-@asynccontextmanager
-async def _open_store(settings: WorkerSettings) -> AsyncIterator[InspectionStore]:
-    async with (
-        aclosing(Labelers(list_choices(settings))) as labelers,
-        open_inspector_pool(
-            settings.source, settings.source_settings, settings.page, settings.options.exclude
-        ) as pool,
-        AsyncExitStack() as resources,
-    ):
-        yield InspectionStore(settings, pool, labelers, resources)
-
-
 _PAGES = "/pages/{name:[A-Za-z0-9_-]+}/"
 _CHOOSER = "../../"
 _MAX_BYTES = 1024 * MIB
@@ -191,8 +179,15 @@ def _yield_resources() -> None:
 
 async def _serve(settings: WorkerSettings, socket: Path) -> None:
     async with (
-        _open_store(settings) as store,
-        _listening(application(store, settings.page.max_bytes), socket),
+        aclosing(Labelers(list_choices(settings))) as labelers,
+        open_inspector_pool(
+            settings.source, settings.source_settings, settings.page, settings.options.exclude
+        ) as pool,
+        AsyncExitStack() as resources,
+        _listening(
+            application(InspectionStore(settings, pool, labelers, resources), settings.page.max_bytes),
+            socket,
+        ),
     ):
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
