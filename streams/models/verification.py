@@ -27,6 +27,8 @@ _ROUNDS = 25
 """Measurements of each page."""
 _SECONDS = 20
 """Time after which no further round begins."""
+_PROCESS_SECONDS = 60.0
+"""Time limit of a load, and of the answer to a page, in a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +84,15 @@ async def check_on_triton(
         )
 
 
-async def check_answers(candidate: Candidate, server: ModelServer) -> None:
-    """Check the answers of a version on Triton under a temporary name, and no times.
+async def check_answers(candidate: Candidate, server: ModelServer | None) -> None:
+    """Check the answers of a version, and no times: on Triton or, without one, in a process of its own.
 
     Raises:
         FaultError: it is not to be served.
         UnavailableError: Triton does not answer.
     """
-    async with _open_on_triton(candidate, server) as (content, runner):
-        await _check_answers(runner, content, _golden_windows(content.golden, content.signature))
-
-
-async def check_answers_in_process(candidate: Candidate, seconds: float) -> None:
-    """Check the answers of a version on ONNX Runtime in a process of its own, and no times.
-
-    Raises:
-        FaultError: it is not to be served.
-    """
-    content = await asyncio.to_thread(read_candidate, candidate)
-    await asyncio.to_thread(_config, candidate, content)
-    async with open_onnx_runner(candidate.model, content.signature, seconds) as runner:
+    opened = _open_on_triton(candidate, server) if server else _open_in_process(candidate, _PROCESS_SECONDS)
+    async with opened as (content, runner):
         await _check_answers(runner, content, _golden_windows(content.golden, content.signature))
 
 
@@ -116,6 +107,17 @@ async def _open_on_triton(
         yield content, runner
 
 
+@asynccontextmanager
+async def _open_in_process(
+    candidate: Candidate, seconds: float
+) -> AsyncIterator[tuple[CandidateContent, Runner]]:
+    """Load a version on ONNX Runtime in a process of its own; raises what the checks do."""
+    content = await asyncio.to_thread(read_candidate, candidate)
+    await asyncio.to_thread(_config, candidate, content)
+    async with open_onnx_runner(candidate.model, content.signature, seconds) as runner:
+        yield content, runner
+
+
 async def check_in_process(
     candidate: Candidate, repository: Path, model: str, *, seconds: float, max_latency: float = MAX_LATENCY
 ) -> Report:
@@ -124,12 +126,7 @@ async def check_in_process(
     Raises:
         FaultError: it is not to be served.
     """
-    content = await asyncio.to_thread(read_candidate, candidate)
-    await asyncio.to_thread(_config, candidate, content)
-    async with AsyncExitStack() as stack:
-        runner = await stack.enter_async_context(
-            open_onnx_runner(candidate.model, content.signature, seconds)
-        )
+    async with _open_in_process(candidate, seconds) as (content, runner), AsyncExitStack() as stack:
         baseline = await _onnx_baseline(stack, repository, model, content, seconds)
         return await _check("onnx", content, runner, baseline, max_latency)
 

@@ -56,7 +56,6 @@ from dehusk.streams.models.store import Guard, next_version, unguarded
 from dehusk.streams.models.verification import (
     Report,
     check_answers,
-    check_answers_in_process,
     check_in_process,
     check_on_triton,
 )
@@ -72,9 +71,6 @@ from dehusk.streams.rollout.situation import (
 )
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.wording import printable
-
-_CHECK_SECONDS = 60.0
-"""Time limit of a load, and of the answer to a page, in a process."""
 
 
 def list_versions(sources: Sources, *, as_json: bool) -> bool:
@@ -377,15 +373,8 @@ async def _plan_repair(sources: Sources, scope: Scope, server: ModelServer | Non
         servings = frozenset(each.serving for key, each in control.states.items() if key.model == model)
         serving, revision = (state.serving, state.revision) if state else ("", 0)
         needs = Needs(frozenset(pinned_versions(control, model)), serving, servings)
-    check = partial(_check_answers, server)
+    check = partial(check_answers, server=server)
     return await plan_repair(sources.repository, model, needs, server, check), revision
-
-
-async def _check_answers(server: ModelServer | None, candidate: Candidate) -> None:
-    if server is None:
-        await check_answers_in_process(candidate, _CHECK_SECONDS)
-    else:
-        await check_answers(candidate, server)
 
 
 async def _needed(sources: Sources, scope: Scope, version: str) -> tuple[frozenset[str], int]:
