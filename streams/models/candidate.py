@@ -6,6 +6,7 @@ They may be hostile, so links and devices are refused, and sizes are bounded.
 import errno
 import os
 import stat
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -108,6 +109,10 @@ class Candidate:
         if self.config is None or self.config.parent == self.model.resolve().parent:
             return ""
         return self.config.parent.name
+
+
+Check = Callable[[Candidate], Awaitable[None]]
+"""Check of a version on disk; raises a `FaultError` for one that is not to be served."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

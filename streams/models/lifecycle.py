@@ -1,6 +1,6 @@
 """Lifecycle of versions: copy, verify and publish a new one; remove one unless it is needed."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from dehusk.inference.labelers.triton_client import RefusedError
 from dehusk.inference.labelers.version_policy import named_trusted, names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.folders import writing
-from dehusk.streams.models.candidate import Candidate, header_of, read_text
+from dehusk.streams.models.candidate import Candidate, Check, header_of, read_text
 from dehusk.streams.models.model_config import WARMUP, as_override, check_config, read_config, warmup_files
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.onnx_header import signature_in
@@ -27,9 +27,6 @@ from dehusk.streams.models.store import (
     withdrawn,
     write_config,
 )
-
-Verify = Callable[[Candidate], Awaitable[None]]
-"""Raises a `FaultError` for a version that is not to be served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class Added:
 
 
 async def add_version(
-    candidate: Candidate, repository: Path, model: str, version: str, verify: Verify | None, *, hold: bool
+    candidate: Candidate, repository: Path, model: str, version: str, verify: Check | None, *, hold: bool
 ) -> Added:
     """Add a version to a repository, and its model where that is new.
 
@@ -126,7 +123,7 @@ def _is_new_model(directory: Path, version: str) -> bool:
     return True
 
 
-async def _add_model(candidate: Candidate, directory: Path, version: str, verify: Verify | None) -> Added:
+async def _add_model(candidate: Candidate, directory: Path, version: str, verify: Check | None) -> Added:
     if candidate.config is None:
         raise FaultError(Fault.MISSING_FILE, f"a new model needs a {CONFIG_FILE} beside its model file")
     text = read_text(candidate.config)
@@ -149,7 +146,7 @@ def _write_warmup(staged: Path, files: Mapping[str, bytes]) -> None:
             (staged / WARMUP / name).write_bytes(content)
 
 
-async def _copy(candidate: Candidate, version: Path, config: Path, verify: Verify | None) -> None:
+async def _copy(candidate: Candidate, version: Path, config: Path, verify: Check | None) -> None:
     """Copy a candidate, and check the copy with the configuration of its model."""
     copied = replace(copy_version(candidate, version), config=config)
     check_config(read_config(read_text(config)), signature_in(header_of(copied.model)))

@@ -1,20 +1,16 @@
 """Repair of a policy: versions that do not serve, and those that nobody needs, are taken out of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dehusk.inference.labelers.repository import CONFIG_FILE, served, trusted, versions
 from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.models.candidate import Candidate, find_candidate, read_text
+from dehusk.streams.models.candidate import Check, find_candidate, read_text
 from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import check_stored
-
-Check = Callable[[Candidate], Awaitable[None]]
-"""Check of a version on disk; raises a `FaultError` for one that is not to be served."""
 
 
 @dataclass(frozen=True, slots=True)
