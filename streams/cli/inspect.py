@@ -132,9 +132,7 @@ async def _inspect(request: _Request, settings: WorkerSettings) -> None:
     from dehusk.streams.inspection.server import html
 
     async with (
-        open_inspector_pool(
-            settings.source, settings.source_settings, settings.page, settings.options.exclude
-        ) as pool,
+        open_inspector_pool(settings) as pool,
         aclosing(Labelers(list_choices(settings))) as labelers,
     ):
         inspection = await inspect(await _page(request, settings, pool), pool, labelers)

@@ -187,7 +187,7 @@ async def _add_unsure(store: PageStore, topic: str, limit: int, settings: Worker
     from dehusk.streams.labeling.unsure import UnsurePages
     from dehusk.streams.sources.registry import open_registry
 
-    async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
+    async with open_inspector_pool(settings) as pool:
         unsure = UnsurePages(settings.kafka, topic, pool, open_registry(settings.source_settings))
         async with aclosing(unsure.read()) as pages:
             async for page in pages:
@@ -219,7 +219,7 @@ async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, 
     host, port = host_and_port(request.listen)
     labeler = await asyncio.to_thread(open_labeler, settings)
     try:
-        async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
+        async with open_inspector_pool(settings) as pool:
             session = Session(store, file, pool, labeler)
             async with (
                 _tuner(request, settings, session, store, file) as tuner,

@@ -20,8 +20,6 @@ from dehusk.streams.inspection.steps import Explaining, OpenedPage, Preparing, S
 from dehusk.streams.inspection.style_sheets import Fetch
 from dehusk.streams.labelers import open_labeler
 from dehusk.streams.preparation.pool import PreparationPool, open_pool
-from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.sources.source import Decoded
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -108,18 +106,18 @@ class Labelers:
             await labeler.close()
 
 
-def open_inspector_pool(
-    source: str, settings: SourceSettings, limits: PageLimits, exclude: str = ""
-) -> AbstractAsyncContextManager[PreparationPool]:
-    """Open a process that decodes and prepares pages within limits, without the elements that are excluded.
+def open_inspector_pool(settings: WorkerSettings) -> AbstractAsyncContextManager[PreparationPool]:
+    """Open a process that decodes and prepares pages as a worker with the settings does.
 
     Its steps make more of a page than those of a worker, so that their limits are larger by `_SHARE`.
 
     Raises:
         ConfigurationError: the source or the process cannot be opened.
     """
+    limits, exclude = settings.page, settings.options.exclude
     shares = replace(limits, seconds=_SHARE * limits.seconds, large_bytes=_SHARE * limits.large_bytes)
-    return open_pool(partial(open_inspector, source, settings, limits.max_blocks, exclude), 1, shares)
+    open_one = partial(open_inspector, settings.source, settings.source_settings, limits.max_blocks, exclude)
+    return open_pool(open_one, 1, shares)
 
 
 async def inspect(page: Decoded, pool: PreparationPool, labelers: Labelers) -> Inspection:

@@ -180,9 +180,7 @@ def _yield_resources() -> None:
 async def _serve(settings: WorkerSettings, socket: Path) -> None:
     async with (
         aclosing(Labelers(list_choices(settings))) as labelers,
-        open_inspector_pool(
-            settings.source, settings.source_settings, settings.page, settings.options.exclude
-        ) as pool,
+        open_inspector_pool(settings) as pool,
         AsyncExitStack() as resources,
         _listening(
             application(InspectionStore(settings, pool, labelers, resources), settings.page.max_bytes),

@@ -14,8 +14,6 @@ from dehusk.streams.inspection.inspection import (
 from dehusk.streams.inspection.original import ShownPage
 from dehusk.streams.inspection.server import application
 from dehusk.streams.inspection.style_sheets import Fetch, fetch_style_sheets
-from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.web.local_pages import serving
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -41,7 +39,7 @@ async def inspecting(
     labelers = Labelers(list_choices(settings))
     page = RawPage("https://example.org/a", html)
     async with (
-        open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
+        open_inspector_pool(WorkerSettings()) as pool,
         aclosing(labelers),
     ):
         opened, shown = await open_page(page, pool)

@@ -17,8 +17,8 @@ from dehusk.streams.labeling.server import application
 from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import Outcome, open_store
 from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.web.local_pages import serving
+from dehusk.streams.worker_settings import WorkerSettings
 from tests.browser.visits import Visit
 
 SAVED = re.compile(r"^(saved \d\d:\d\d:\d\d|the saved labels were taken)$")
@@ -41,8 +41,8 @@ async def labeling(
     pages: Sequence[Outcome], labels: Path, kind: type[Session] = Session, training: Training | None = None
 ) -> AsyncIterator[str]:
     """The address of the tool, whose suggestions are those of the rules; it fine-tunes where it can."""
-    limits = PageLimits(max_blocks=20_000)
-    async with open_inspector_pool("auto", SourceSettings(), limits) as pool:
+    settings = WorkerSettings(page=PageLimits(max_blocks=20_000))
+    async with open_inspector_pool(settings) as pool:
         with open_store(pages) as store, open_labels_file(labels) as file:
             session = kind(store, file, pool, RulesLabeler())
             tuner = training and FineTuner(training, session, store, file)

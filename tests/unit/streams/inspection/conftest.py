@@ -15,8 +15,6 @@ from dehusk.streams.inspection.inspection import (
     open_inspector_pool,
 )
 from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.worker_settings import WorkerSettings
 
 HOSTILE = b"""<!DOCTYPE html><html onload=alert(1)><head><title>T&lt;/script>&lt;script>alert(2)</title>
@@ -40,7 +38,7 @@ Inspect = Callable[[bytes], AbstractAsyncContextManager[Inspection]]
 @pytest.fixture(scope="module")
 def pool() -> Iterator[PreparationPool]:
     """A process that works on the pages of all tests of a module."""
-    opening = open_inspector_pool("auto", SourceSettings(), PageLimits())
+    opening = open_inspector_pool(WorkerSettings())
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         yield runner.run(opening.__aenter__())
         runner.run(opening.__aexit__(None, None, None))

@@ -12,7 +12,6 @@ from dehusk.streams.inspection import inspection as module
 from dehusk.streams.inspection.inspection import Labelers, inspect, list_choices, open_inspector_pool
 from dehusk.streams.inspection.steps import Showing
 from dehusk.streams.settings import MIB, PageLimits, TritonSettings
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.worker_settings import WorkerSettings
 
 PROSE = "A paragraph of prose that has words enough for the rules to hold it for the content of a page. " * 3
@@ -79,10 +78,10 @@ async def test_a_page_that_needs_much_memory_is_not_denied(inspecting) -> None:
 async def test_memory_that_one_labeler_lacks_is_no_denial_of_the_page() -> None:
     paragraph = " ".join(f"word{number % 977}" for number in range(60))
     html = "".join(f'<p class="c{number % 7}">{paragraph} {number}</p>' for number in range(2_000)).encode()
-    limits = PageLimits(large_bytes=7 * MIB)
+    settings = WorkerSettings(labeler="rules", page=PageLimits(large_bytes=7 * MIB))
     async with (
-        open_inspector_pool("auto", SourceSettings(), limits) as pool,
-        aclosing(Labelers(list_choices(WorkerSettings(labeler="rules")))) as labelers,
+        open_inspector_pool(settings) as pool,
+        aclosing(Labelers(list_choices(settings))) as labelers,
     ):
         inspection = await inspect(RawPage("https://example.org/a", html), pool, labelers)
         number = [choice.name for choice in labelers.offered].index("web2text/1 (onnx)")

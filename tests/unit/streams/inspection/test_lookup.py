@@ -28,11 +28,11 @@ from dehusk.streams.inspection.lookup import (
 from dehusk.streams.kafka.reader import RawMessages, Reader
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
-from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings, ValueFormat
-from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.settings import KafkaSettings, TopicSettings, ValueFormat
 from dehusk.streams.sources.warc import write_warc
 from dehusk.streams.topics.dead_letters import dead_letter
 from dehusk.streams.topics.value_formats import framed_format
+from dehusk.streams.worker_settings import WorkerSettings
 from tests.documents import FULL
 
 RAW = Message(b"https://example.org/a", b"<p>words", (("content-type", b"text/html"),), "raw-pages", 3, 41)
@@ -319,7 +319,7 @@ def newest(monkeypatch: pytest.MonkeyPatch):
                 yield message, 1000 * number
 
         monkeypatch.setattr(module, "read", read)
-        async with open_inspector_pool(source, SourceSettings(), PageLimits()) as pool:
+        async with open_inspector_pool(WorkerSettings(source=source)) as pool:
             return await page_of_topic(KafkaSettings(), "raw", wanted, pool)
 
     return find

@@ -14,7 +14,7 @@ from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import Outcome, open_store
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.worker_settings import WorkerSettings
 
 Label = Callable[[Sequence[Outcome]], AbstractAsyncContextManager[Session]]
 
@@ -40,7 +40,7 @@ def lose_labels(labels_path: Path) -> Callable[[], None]:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[PreparationPool]:
     """A process that works on the pages of all tests of a module."""
-    opening = open_inspector_pool("auto", SourceSettings(), PageLimits(max_blocks=100))
+    opening = open_inspector_pool(WorkerSettings(page=PageLimits(max_blocks=100)))
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         yield runner.run(opening.__aenter__())
         runner.run(opening.__aexit__(None, None, None))

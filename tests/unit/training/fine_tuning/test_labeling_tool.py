@@ -16,7 +16,7 @@ from dehusk.streams.labeling.labels_file import open_labels_file
 from dehusk.streams.labeling.session import Session
 from dehusk.streams.labeling.store import open_store
 from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.worker_settings import WorkerSettings
 
 from .conftest import Crawl, labels_of, mill_html
 
@@ -27,7 +27,7 @@ async def _tuned(crawl: Crawl, folder: Path) -> dict[str, object]:
     """Fine-tune in the tool, and return its overview at the end."""
     training = Training(Path(sys.executable), DEFAULT_REPOSITORY, "dehusk", "", folder)
     pages = read_pages([crawl.pages], PageLimits().max_bytes)
-    async with open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool:
+    async with open_inspector_pool(WorkerSettings()) as pool:
         with open_store(pages) as store, open_labels_file(crawl.labels) as file:
             session = Session(store, file, pool, RulesLabeler())
             async with aclosing(FineTuner(training, session, store, file)) as tuner:
