@@ -26,13 +26,14 @@ from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.page import known_url
-from dehusk.streams.sources.registry import show_beginning
+from dehusk.streams.sources.registry import open_registry, show_beginning
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.source import Decoded, named_urls
 from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.topics.dead_letters import read_dead_letter
 from dehusk.streams.topics.value_formats import in_json
 from dehusk.streams.wording import pluralize, printable
+from dehusk.streams.worker_settings import WorkerSettings
 
 _SHOWN = 200
 _FIRST_SEARCHED = 1_000
@@ -126,17 +127,16 @@ class Lookup:
 
 
 @asynccontextmanager
-async def open_lookup(
-    kafka: KafkaSettings, topics: TopicSettings, registry: SchemaRegistry | None
-) -> AsyncIterator[Lookup]:
+async def open_lookup(settings: WorkerSettings) -> AsyncIterator[Lookup]:
     """Open a lookup in the topics of a worker.
 
     Raises:
         ConfigurationError: the brokers refuse the user.
         UnavailableError: the brokers do not answer.
     """
-    async with open_raw_messages(kafka) as raw:
-        yield Lookup(kafka, topics, raw, registry)
+    registry = open_registry(settings.source_settings)
+    async with open_raw_messages(settings.kafka) as raw:
+        yield Lookup(settings.kafka, settings.topics, raw, registry)
 
 
 async def page_in(message: Message, url: str | None, pool: PreparationPool) -> Decoded:

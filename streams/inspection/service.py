@@ -32,7 +32,6 @@ from dehusk.streams.inspection.server import DOCUMENTS, PASTES, POSITIONS, READY
 from dehusk.streams.inspection.steps import Pasting
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import MIB
-from dehusk.streams.sources.registry import open_registry
 from dehusk.streams.sources.source import Decoded
 from dehusk.streams.wording import printable
 from dehusk.streams.worker_settings import WorkerSettings
@@ -91,9 +90,7 @@ class InspectionStore:
 
     async def _opened_lookup(self) -> Lookup:
         if self._lookup is None:
-            registry = open_registry(self._settings.source_settings)
-            lookup = open_lookup(self._settings.kafka, self._settings.topics, registry)
-            self._lookup = await self._resources.enter_async_context(lookup)
+            self._lookup = await self._resources.enter_async_context(open_lookup(self._settings))
         return self._lookup
 
 
