@@ -1,8 +1,8 @@
 """The default model without ONNX Runtime: its graph recognised, and its weights read from its file.
 
-Most models differ in their weights alone. Those whose graph is the one that `inference/native/network.h` has
-in native code are answered by that, in two fifths of the time, with the same answers to within 1e-4. All
-others, also this one with what a fine-tuning adds, need a runtime.
+Most versions differ in their weights alone. Those whose graph is the one that `inference/native/network.h` has
+are run by that, in less than half of the time. All others, also this one with what a fine-tuning adds, need a
+runtime.
 """
 
 from collections.abc import Iterable, Iterator

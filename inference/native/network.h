@@ -1,7 +1,8 @@
 /* The default model in native code: the graph of `training/dehusk/export.py`, over one page at a time.
 
-   It gives the same answers as ONNX Runtime, to within 1e-4, in less than half of its time: what stands between the
-   products is no graph of 366 nodes, and the trees are asked about WIDTH blocks at once. */
+   It gives the answers of ONNX Runtime, as exactly as float32 adds up in another order, in less than half of its time:
+   what stands between the products is no graph of 366 nodes, zeros are passed over, and the trees are asked about WIDTH
+   blocks at once. */
 
 #include <math.h>
 #include <stddef.h>
@@ -328,20 +329,23 @@ static void fill_columns(const Page *page, const float *inputs, const Sums *sums
 }
 
 /* One direction of the LSTM. `projected` holds its inputs' share of the gates, in the order of `recurrent`: for each
-   PANEL of the hidden states, the gates i, o, f and c of these; so does each step, of both directions. */
+   PANEL of the hidden states, the gates i, o, f and c of these; so does each step, of both directions. Every other step
+   reads the weights from behind, so that it finds half of them in the first cache. */
 static void recur(const float *projected, int steps, const float *recurrent, int is_backward, float *states) {
     float hidden[2][HIDDEN] = {{0}}, cells[HIDDEN] = {0};
     for (int number = 0; number < steps; number++) {
         int step = is_backward ? steps - 1 - number : number;
-        const float *before = hidden[number & 1], *weights = recurrent;
-        float *after = hidden[~number & 1];
-        const float *inputs = projected + (size_t)step * 2 * GATES + is_backward * GATES;
-        for (int first = 0; first < HIDDEN; first += PANEL, inputs += 4 * PANEL) {
+        int is_odd = number & 1;
+        const float *before = hidden[is_odd], *inputs = projected + (size_t)step * 2 * GATES + is_backward * GATES;
+        float *after = hidden[!is_odd];
+        for (int part = 0; part < HIDDEN; part += PANEL) {
+            int first = is_odd ? HIDDEN - PANEL - part : part;
             Vector gates[8];
-            for (int each = 0; each < 8; each++) gates[each] = load(inputs + each * WIDTH);
-            for (int place = 0; place < HIDDEN; place++, weights += 4 * PANEL) {
-                float factor = before[place];
-                for (int each = 0; each < 8; each++) gates[each] += factor * load(weights + each * WIDTH);
+            for (int each = 0; each < 8; each++) gates[each] = load(inputs + first * 4 + each * WIDTH);
+            for (int number = 0; number < HIDDEN; number++) {
+                int place = is_odd ? HIDDEN - 1 - number : number;
+                const float *weights = recurrent + (first * HIDDEN + place * PANEL) * 4;
+                for (int each = 0; each < 8; each++) gates[each] += before[place] * load(weights + each * WIDTH);
             }
             for (int half = 0; half < 2; half++) {
                 float *cell = cells + first + half * WIDTH;
