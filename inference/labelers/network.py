@@ -1,6 +1,6 @@
 """The default model without ONNX Runtime: its graph recognised, and its weights read from its file.
 
-Most versions differ in their weights alone. Those whose graph is the one that `inference/native/network.h` has
+Most versions differ in their weights alone. Those whose graph `inference/native/network.h` has in native code
 are run by that, in less than half of the time. All others, also this one with what a fine-tuning adds, need a
 runtime.
 """

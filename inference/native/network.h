@@ -335,18 +335,17 @@ static void recur(const float *projected, int steps, const float *recurrent, int
     float hidden[2][HIDDEN] = {{0}}, cells[HIDDEN] = {0};
     for (int number = 0; number < steps; number++) {
         int step = is_backward ? steps - 1 - number : number;
-        int is_odd = number & 1;
+        int is_odd = number & 1, onwards = is_odd ? -1 : 1;
         const float *before = hidden[is_odd], *inputs = projected + (size_t)step * 2 * GATES + is_backward * GATES;
         float *after = hidden[!is_odd];
         for (int part = 0; part < HIDDEN; part += PANEL) {
             int first = is_odd ? HIDDEN - PANEL - part : part;
             Vector gates[8];
             for (int each = 0; each < 8; each++) gates[each] = load(inputs + first * 4 + each * WIDTH);
-            for (int number = 0; number < HIDDEN; number++) {
-                int place = is_odd ? HIDDEN - 1 - number : number;
-                const float *weights = recurrent + (first * HIDDEN + place * PANEL) * 4;
-                for (int each = 0; each < 8; each++) gates[each] += before[place] * load(weights + each * WIDTH);
-            }
+            const float *state = before + (is_odd ? HIDDEN - 1 : 0);
+            const float *weights = recurrent + (first * HIDDEN + (state - before) * PANEL) * 4;
+            for (int count = 0; count < HIDDEN; count++, state += onwards, weights += onwards * 4 * PANEL)
+                for (int each = 0; each < 8; each++) gates[each] += *state * load(weights + each * WIDTH);
             for (int half = 0; half < 2; half++) {
                 float *cell = cells + first + half * WIDTH;
                 Vector input = sigmoids(gates[half]), output = sigmoids(gates[2 + half]);

@@ -17,6 +17,7 @@ enum {
 
 typedef float Vector __attribute__((vector_size(WIDTH * 4), aligned(4)));
 typedef int32_t Integers __attribute__((vector_size(WIDTH * 4), aligned(4)));
+typedef int32_t Bits __attribute__((may_alias)); /* of a float32 */
 typedef uint8_t Bytes __attribute__((vector_size(WIDTH), aligned(1)));
 
 static inline Vector load(const float *from) { return *(const Vector *)from; }
@@ -56,10 +57,11 @@ static inline Vector hyperbolic_tangent(Vector x) { return 2.0f / (1.0f + expone
 
 /* Note the places of a row's numbers that are not zero, and return how many there are. */
 static inline int find(const float *row, int width, uint8_t *places) {
+    const Bits *bits = (const Bits *)row;
     int count = 0;
     for (int place = 0; place < width; place++) {
         places[count] = (uint8_t)place;
-        count += row[place] != 0;
+        count += bits[place] != 0;
     }
     return count;
 }
@@ -71,7 +73,7 @@ static inline __attribute__((always_inline)) void add_rows(
     Vector sums[MOST_VECTORS];
     for (int each = 0; each < vectors; each++) sums[each] = load(bias + each * WIDTH);
     for (int number = 0; number < count; number++) {
-        const float *weights = panel + places[number] * vectors * WIDTH;
+        const float *weights = panel + (size_t)places[number] * (vectors * WIDTH);
         for (int each = 0; each < vectors; each++) sums[each] += row[places[number]] * load(weights + each * WIDTH);
     }
     for (int each = 0; each < vectors; each++) store(to + each * WIDTH, sums[each]);
