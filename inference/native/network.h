@@ -63,7 +63,7 @@ static const int AROUND[] = {-6, -4, -3, -2, -1, 1, 2, 3, 4, 6};
 typedef struct {
     int32_t column;
     float threshold;
-    uint32_t leaves; /* those that are left where a number is above the threshold */
+    uint32_t leaves; /* those that are left where a number is not up to the threshold */
 } Node;
 
 typedef struct {
@@ -446,8 +446,8 @@ static void ask(const Weights *weights, const float *columns, float *sums) {
     for (int tree = 0; tree < weights->trees; tree++) {
         Integers left = ~(Integers){0};
         for (const Node *end = node + weights->tree_nodes[tree]; node < end; node++) {
-            Integers fails = load(columns + node->column * WIDTH) > node->threshold;
-            left &= ~fails | (int32_t)node->leaves;
+            Integers holds = load(columns + node->column * WIDTH) <= node->threshold;
+            left &= holds | (int32_t)node->leaves;
         }
         for (int lane = 0; lane < WIDTH; lane++)
             sum[lane] += weights->leaves[tree * LEAVES + __builtin_ctz(left[lane])];

@@ -85,13 +85,13 @@ cdef class Network:
     cdef Weights _weights
     cdef list _kept
 
-    def __init__(self, arrays, float network_share, float trees_share, float offset):
+    def __cinit__(self, arrays, float network_share, float trees_share, float offset):
         """Take the weights: `arrays` by the names of the struct, as the graph has them.
 
         `nodes` are of the type of the struct `Node`, `leaves` of shape [trees, LEAVES].
 
         Raises:
-            ValueError: the processor is not supported, or an array does not fit.
+            ValueError: the processor is not supported, or an array does not fit or has numbers that are not finite.
         """
         if not IS_SUPPORTED:
             raise ValueError("a processor without AVX2 and FMA")
@@ -186,6 +186,8 @@ cdef class Network:
         return answers
 
     cdef const float *_floats(self, values, tuple shape) except NULL:
+        if not np.isfinite(values).all():  # zeros are passed over, also before these
+            raise ValueError("weights that are not finite")
         return <const float *>self._aligned(values, np.float32, shape)
 
     cdef uintptr_t _aligned(self, values, dtype, tuple shape) except 0:

@@ -11,6 +11,7 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.onnx_runtime import RuntimeModel
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_LINKS as SIGNATURE
+from dehusk.inference.native.network import Network
 from dehusk.schemas.outcomes import Broken, BrokenReason
 
 _, FILE = find_model(DEFAULT_REPOSITORY, "dehusk")
@@ -162,6 +163,12 @@ def set_first(values, value):
     values[0] = value
 
 
+def set_weight(model, name, value):
+    weights = np.frombuffer(constant(model, name).raw_data, np.float32).copy()
+    weights[0] = value
+    constant(model, name).raw_data = weights.tobytes()
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -178,6 +185,8 @@ def set_first(values, value):
         lambda model: set_first(trees(model, "nodes_truenodeids").ints, 0),
         lambda model: set_first(trees(model, "nodes_truenodeids").ints, 10_000),
         lambda model: trees(model, "target_weights").floats.pop(),
+        lambda model: set_weight(model, "output_bias", np.nan),
+        lambda model: set_weight(model, "words_table", np.inf),
     ],
 )
 def test_another_graph_is_left_to_onnx_runtime(tmp_path, change):
@@ -195,6 +204,20 @@ def test_a_tree_of_more_leaves_than_bits_is_left_to_onnx_runtime(tmp_path):
             trees(model, "nodes_modes").strings[place] = b"BRANCH_LEQ"
 
     assert read_changed(tmp_path, chain) is None
+
+
+def test_a_threshold_that_is_no_number_has_the_answers_of_onnx_runtime(tmp_path):
+    def change(model):
+        values = trees(model, "nodes_values").floats
+        values[:] = [np.nan] * len(values)
+
+    native = read_changed(tmp_path, change)
+    assert_equal_answers(native, RuntimeModel(tmp_path / "model.onnx"), random_window(40, 60, 0))
+
+
+def test_a_network_has_its_weights_from_the_beginning():
+    with pytest.raises(TypeError):
+        Network.__new__(Network)
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", FILE.read_bytes()[:100_000]])
