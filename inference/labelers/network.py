@@ -39,6 +39,7 @@ _DECLARATIONS = """
       field { name: "floats"  number: 7  label: LABEL_REPEATED  type: TYPE_FLOAT }
       field { name: "ints"  number: 8  label: LABEL_REPEATED  type: TYPE_INT64 }
       field { name: "strings"  number: 9  label: LABEL_REPEATED  type: TYPE_BYTES }
+      field { name: "type"  number: 20  type: TYPE_INT32 }
     }
     message_type {
       name: "Node"
@@ -66,7 +67,7 @@ _DECLARATIONS = """
 """
 _Model = message_class(_DECLARATIONS, "dehusk.Model")
 
-_GRAPH = "3b68772faf0ca48e148be2a28c484e6ea8dc158ab69105379591d4b66bd899c6"
+_GRAPH = "533318f37a83d337a456a489f40d2e0e0376cefbc9e4d944fb12c40197bab2c5"
 """SHA-256 of the graph, but for names and what training gives it."""
 _WEIGHTS = {
     "words": (61, 0),
@@ -96,6 +97,8 @@ _TENSORS = {each.name for each in (*STRUCTURE_WITH_LINKS.model_inputs, *STRUCTUR
 _TREES = "TreeEnsembleRegressor"
 _TYPES = {1: np.float32, 7: np.int64, 9: np.bool_, 11: np.float64, 12: np.uint32}
 """NumPy's types by ONNX's numbers."""
+_LISTS = {6: "floats", 7: "ints", 8: "strings"}
+"""Fields of an attribute by ONNX's numbers of its type, where it is a list."""
 _LEAVES = 32
 """Most leaves of a tree, of which each is a bit."""
 _ALL_LEAVES = (1 << _LEAVES) - 1
@@ -129,7 +132,14 @@ def read_native(file: Path) -> NativeModel | None:
         ):
             return None
         return NativeModel(_network(model.graph))
-    except (OSError, DecodeError, LookupError, ValueError, RecursionError):  # a runtime says what is wrong
+    except (
+        OSError,
+        DecodeError,
+        LookupError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ):  # a runtime says what is wrong
         return None
 
 
@@ -165,19 +175,9 @@ def _input(graph: Any, place: tuple[int, int]) -> str:  # noqa: ANN401 see above
 
 def _attributes(node: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 see above
     for each in node.attribute:
-        if node.op_type == _TREES:
-            yield (each.name,)
-        else:
-            yield (
-                each.name,
-                each.f,
-                each.i,
-                each.s,
-                each.t.raw_data,
-                [*each.floats],
-                [*each.ints],
-                [*each.strings],
-            )
+        yield each.name, each.type, each.i
+        if node.op_type != _TREES:
+            yield each.f, each.s, each.t.raw_data, [*each.floats], [*each.ints], [*each.strings]
 
 
 def _network(graph: Any) -> Network:  # noqa: ANN401 see above
@@ -199,38 +199,51 @@ def _array(tensor: Any) -> npt.NDArray[Any]:  # noqa: ANN401 see above
 
 
 def _trees(node: Any) -> dict[str, npt.NDArray[Any]]:  # noqa: ANN401 see above
-    """Return the nodes of the trees, how many each has, and their leaves from left to right.
+    """Return the branches of the trees, how many each has, and their leaves from left to right.
+
+    Nodes are listed as an export does: each before those under it, its left side first.
 
     Raises:
-        ValueError: a tree has too many leaves, or nodes of another kind.
+        ValueError: a tree has too many leaves, nodes of another kind, or is listed otherwise.
     """
-    lists = {each.name: each.ints or each.floats or each.strings for each in node.attribute}
-    columns, thresholds, modes, below, above = (
-        lists[f"nodes_{name}"] for name in ("featureids", "values", "modes", "truenodeids", "falsenodeids")
+    lists = {each.name: getattr(each, _LISTS[each.type]) for each in node.attribute if each.type in _LISTS}
+    rows, targets = (
+        [*zip(*(lists[f"{kind}_{name}"] for name in names.split()), strict=True)][::-1]
+        for kind, names in (
+            ("nodes", "treeids nodeids modes featureids values truenodeids falsenodeids"),
+            ("target", "treeids nodeids ids weights"),
+        )
     )
-    of_nodes = zip(lists["nodes_treeids"], lists["nodes_nodeids"], strict=True)
-    places = {each: place for place, each in enumerate(of_nodes)}
-    of_leaves = zip(lists["target_treeids"], lists["target_nodeids"], strict=True)
-    weights = dict(zip(of_leaves, lists["target_weights"], strict=True))
     nodes: list[tuple[int, float, int]] = []
 
     def walk(tree: int, number: int, found: list[float]) -> list[float]:
-        place = places[tree, number]
-        if modes[place] == b"LEAF" and len(found) < _LEAVES:
-            return [*found, weights[tree, number]]
-        if modes[place] != b"BRANCH_LEQ":
+        *place, mode, column, threshold, below, above = rows.pop()
+        if place != [tree, number]:
+            raise ValueError("nodes in another order")
+        if mode == b"LEAF" and len(found) < _LEAVES:
+            *target, weight = targets.pop()
+            if target != [tree, number, 0]:
+                raise ValueError("leaves in another order")
+            return [*found, weight]
+        if mode != b"BRANCH_LEQ":
             raise ValueError("other trees")
         at = len(nodes)
         nodes.append((0, 0.0, 0))
-        upto = walk(tree, below[place], found)
+        upto = walk(tree, below, found)
         ruled_out = (1 << len(upto)) - (1 << len(found))
-        nodes[at] = columns[place], thresholds[place], ruled_out ^ _ALL_LEAVES
-        return walk(tree, above[place], upto)
+        nodes[at] = column, threshold, ruled_out ^ _ALL_LEAVES
+        return walk(tree, above, upto)
 
     counts: list[int] = []
-    leaves = np.zeros((len({tree for tree, _ in places}), _LEAVES), np.float32)
-    for tree, of_tree in enumerate(leaves):
-        found = walk(tree, 0, [])
-        of_tree[: len(found)] = found
+    leaves: list[list[float]] = []
+    while rows:
+        found = walk(len(leaves), 0, [])
+        leaves.append(found + [0.0] * (_LEAVES - len(found)))
         counts.append(len(nodes) - sum(counts))
-    return {"nodes": np.array(nodes, _NODE), "tree_nodes": np.array(counts, np.int32), "leaves": leaves}
+    if targets:
+        raise ValueError("leaves of no tree")
+    return {
+        "nodes": np.array(nodes, _NODE),
+        "tree_nodes": np.array(counts, np.int32),
+        "leaves": np.array(leaves, np.float32),
+    }

@@ -169,6 +169,40 @@ def set_weight(model, name, value):
     constant(model, name).raw_data = weights.tobytes()
 
 
+def add_again(model, names):
+    """List the first entry of some of the trees' lists again."""
+    for name in names:
+        attribute = trees(model, name)
+        values = attribute.ints or attribute.floats or attribute.strings
+        values.append(values[0])
+
+
+def move_to_floats(model, name):
+    attribute = trees(model, name)
+    attribute.floats[:] = attribute.ints
+    attribute.ints[:] = []
+    attribute.type = 6
+
+
+NODE_LISTS = [
+    f"nodes_{name}"
+    for name in ("treeids", "nodeids", "modes", "featureids", "values", "truenodeids", "falsenodeids")
+]
+TARGET_LISTS = [f"target_{name}" for name in ("treeids", "nodeids", "ids", "weights")]
+
+
+def reverse_first_tree(model):
+    size = sum(1 for tree in trees(model, "nodes_treeids").ints if tree == 0)
+    for name in NODE_LISTS:
+        attribute = trees(model, name)
+        values = attribute.ints or attribute.floats or attribute.strings
+        values[:] = [*values[:size][::-1], *values[size:]]
+
+
+def share_first_subtree(model):
+    trees(model, "nodes_falsenodeids").ints[0] = trees(model, "nodes_truenodeids").ints[0]
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -182,9 +216,18 @@ def set_weight(model, name, value):
         lambda model: set_first(trees(model, "nodes_modes").strings, b"BRANCH_GT"),
         lambda model: set_first(trees(model, "nodes_featureids").ints, 231),
         lambda model: set_first(trees(model, "nodes_featureids").ints, -1),
+        lambda model: set_first(trees(model, "nodes_featureids").ints, 1 << 40),
         lambda model: set_first(trees(model, "nodes_truenodeids").ints, 0),
         lambda model: set_first(trees(model, "nodes_truenodeids").ints, 10_000),
         lambda model: trees(model, "target_weights").floats.pop(),
+        lambda model: trees(model, "nodes_values").floats.append(0),
+        lambda model: setattr(trees(model, "n_targets"), "i", 2),
+        lambda model: set_first(trees(model, "target_ids").ints, 1),
+        lambda model: add_again(model, NODE_LISTS),
+        lambda model: add_again(model, TARGET_LISTS),
+        lambda model: move_to_floats(model, "nodes_featureids"),
+        reverse_first_tree,
+        share_first_subtree,
         lambda model: set_weight(model, "output_bias", np.nan),
         lambda model: set_weight(model, "words_table", np.inf),
     ],
