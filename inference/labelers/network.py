@@ -102,6 +102,8 @@ _LISTS = {6: "floats", 7: "ints", 8: "strings"}
 _LEAVES = 32
 """Most leaves of a tree, of which each is a bit."""
 _ALL_LEAVES = (1 << _LEAVES) - 1
+_UNFIT = (OSError, DecodeError, LookupError, ValueError, OverflowError, RecursionError)
+"""Errors of a file that is no model, or has another one."""
 _NODE = np.dtype([("column", np.int32), ("threshold", np.float32), ("leaves", np.uint32)])
 
 
@@ -132,14 +134,7 @@ def read_native(file: Path) -> NativeModel | None:
         ):
             return None
         return NativeModel(_network(model.graph))
-    except (
-        OSError,
-        DecodeError,
-        LookupError,
-        ValueError,
-        OverflowError,
-        RecursionError,
-    ):  # a runtime says what is wrong
+    except _UNFIT:  # a runtime says what is wrong with it
         return None
 
 
