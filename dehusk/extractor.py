@@ -223,7 +223,7 @@ def _extractor(**options: Any) -> Extractor:  # noqa: ANN401 those of Extractor
 
 def _open_model(model: str, version: str, repository: Path) -> LocalLabeler:
     """Return a model, which extractors share: a version of a model never changes."""
-    from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
+    from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 protobuf is loaded only where it is used
 
     _, file = find_model(repository, model, version)
     with _opening:

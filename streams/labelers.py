@@ -25,7 +25,7 @@ def open_labeler(settings: WorkerSettings) -> Labeler:
 
         return TritonLabeler(triton.address, triton.model, triton.version, triton.timeout, _TIME_LIMIT)
     if settings.labeler == "onnx":
-        from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
+        from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 protobuf is loaded only where it is used
 
         return OnnxLabeler(triton.model, triton.version, settings.model_repository)
     return open_local_labeler(settings.labeler)

@@ -42,7 +42,7 @@ Kinds = Callable[[EncodedPage], Floats]
 
 
 def labeler_answer(labeler: OnnxLabeler) -> Answer:
-    """Return the answers of a version of the model repository on ONNX Runtime, shape [A, T]."""
+    """Return the answers of a version of the model repository in this process, shape [A, T]."""
 
     def answer(page: EncodedPage) -> Floats:
         return _rows(_labels(labeler, page))

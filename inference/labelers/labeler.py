@@ -10,7 +10,7 @@ from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 
 class Labeler(Protocol):
-    """A labeler of the blocks of pages, by a model on Triton or on ONNX Runtime, or without one."""
+    """A labeler of the blocks of pages, by a model on Triton or in this process, or without one."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """Return one answer per page, in order; a page without blocks gets empty labels.
