@@ -1,6 +1,7 @@
 """The Python interface: pages as they are in memory, cleaned in the calling process."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache, partial
@@ -29,6 +30,9 @@ _LIMITS = PageLimits()
 _models: WeakValueDictionary[Path, LocalLabeler] = WeakValueDictionary()
 """Open models by their file."""
 _opening = Lock()
+os.register_at_fork(  # a forked process has no thread that would release it
+    before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release
+)
 
 
 class Extractor:

@@ -22,6 +22,28 @@ PROSE = "<p>A paragraph of prose, which is the whole of its page, and long enoug
 PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.html"))
 
 
+def test_a_process_may_fork_while_another_thread_opens_a_model() -> None:
+    program = f"""
+import os, threading, time, dehusk.extractor
+
+def open_model():
+    with dehusk.extractor._opening:
+        is_opening.set()
+        time.sleep(1)
+
+is_opening = threading.Event()
+threading.Thread(target=open_model).start()
+is_opening.wait()
+if not (pid := os.fork()):
+    dehusk.extract({PROSE!r})
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program], check=True, timeout=60
+    )
+
+
 @pytest.fixture(scope="module")
 def extractor() -> dehusk.Extractor:
     return dehusk.Extractor(with_blocks=True)
