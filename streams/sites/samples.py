@@ -63,6 +63,7 @@ class SampleLog:
         self._sites: defaultdict[str, dict[int, _Gathered]] = defaultdict(dict)
         self._waiting = 0
         self._has_failed = False
+        self._writing = asyncio.Lock()
 
     def note(self, site: str, samples: Sequence[TextSample]) -> None:
         """Gather the samples of a page of a site, which is counted before they are written."""
@@ -82,6 +83,16 @@ class SampleLog:
 
     async def write(self) -> None:
         """Write the gathered samples; those that Redis does not take are lost, which is logged once."""
+        async with self._writing:
+            await self._write()
+
+    async def write_every(self, seconds: float) -> None:
+        """Write the gathered samples at intervals until cancelled; what is being written then still is."""
+        while True:
+            await asyncio.sleep(seconds)
+            await asyncio.shield(self.write())
+
+    async def _write(self) -> None:
         sites, self._sites, self._waiting = self._sites, defaultdict(dict), 0
         if not sites:
             return
@@ -94,12 +105,6 @@ class SampleLog:
             self._has_failed = True
         else:
             self._has_failed = False
-
-    async def write_every(self, seconds: float) -> None:
-        """Write the gathered samples at intervals until cancelled."""
-        while True:
-            await asyncio.sleep(seconds)
-            await self.write()
 
 
 @asynccontextmanager

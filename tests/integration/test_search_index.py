@@ -135,9 +135,10 @@ async def test_documents_of_all_kinds_are_found_and_pages_that_are_gone_are_not(
         replace(english, url="http://x.test/?copy", content_hash="2" * 32),
         replace(FULL, url="http://x.test/de"),
     ]
-    gone = [Record(b"http://x.test/gone", None), Record(b"http://x.test/never", None)]
+    left = replace(BARE, url="http://x.test/gone")
+    gone = [Record(left.url.encode(), None), Record(b"http://x.test/never", None)]
     records = [Record(each.url.encode(), each.to_json_bytes()) for each in written]
-    await write(kafka, topics.output, replace(records[0], key=b"http://x.test/gone"), *records, *gone)
+    await write(kafka, topics.output, Record(left.url.encode(), left.to_json_bytes()), *records, *gone)
     with indexing(opensearch, pages, kafka, topics, tmp_path) as running:
         await wait_for(opensearch, pages, {each.url: each.text for each in written})
     assert len(running.said) == 1  # it was stopped, and had not ended before

@@ -589,6 +589,19 @@ async def test_a_full_redis_costs_samples_and_nothing_else(
     assert (await stored(redis, "a.test")).samples == (StoredSample("It grinds", 1, 0, 1),)
 
 
+async def test_samples_are_kept_if_their_writing_is_cancelled_at_the_end(redis: RedisSettings) -> None:
+    flush(redis)
+    await observe(redis, *pages("a.test", 4))
+    async with open_samples(redis) as log:
+        log.note("a.test", [DROPPED])
+        writing = asyncio.create_task(log.write_every(0))
+        while log._sites:  # noqa: ASYNC110 until it is writing
+            await asyncio.sleep(0)
+        writing.cancel()
+    (sample,) = (await stored(redis, "a.test")).samples
+    assert (sample.text, sample.dropped) == ("Sign up", 1)
+
+
 async def test_a_page_of_samples_is_one_call_per_site(redis: RedisSettings) -> None:
     flush(redis)
     await observe(redis, *pages("a.test", 4), *pages("b.test", 4))

@@ -705,6 +705,8 @@ def test_rendered_markdown_gives_the_text_of_the_blocks_again(html: str, seed: i
     # before a formula at the start of a text, the plugin sees the last character of the text
     assume("<math" not in html or not any(re.search(r"[\\0-9]$", text) for text in page.texts))
     content = np.random.default_rng(seed).random(len(page)) < 0.8
+    # a raised link has no white space before it, as its text in a block may have
+    assume("<sup>[" not in markdown(outline(page, content, URL)))
     assert not disagreeing(page, content)
 
 
