@@ -18,7 +18,7 @@ _TURN_BLOCKS = 16_384
 """Number of blocks after which other calls get their turn; a batch of ordinary pages rarely has more."""
 
 
-class _Model(Protocol):
+class LoadedModel(Protocol):
     """A model that is loaded in this process."""
 
     @property
@@ -42,7 +42,7 @@ class OnnxLabeler:
 
     def __init__(self, model: str, version: str = "", repository: Path = DEFAULT_REPOSITORY) -> None:
         self._model, file = find_model(repository, model, version)
-        self._loaded = _load(file)
+        self._loaded = load_model(file)
         self._thread = _new_thread()
 
     @property
@@ -101,8 +101,12 @@ class OnnxLabeler:
         return list(zip(numbers, self._loaded.answers(taken), strict=True))
 
 
-def _load(file: Path) -> _Model:
-    """Load a model in native code, which takes less time, or on ONNX Runtime, which runs all."""
+def load_model(file: Path) -> LoadedModel:
+    """Load a model in native code, which takes less time, or on ONNX Runtime, which runs all.
+
+    Raises:
+        ConfigurationError: ONNX Runtime cannot load it, or its tensors are not the ones encoded.
+    """
     native = read_native(file)
     if native is not None:
         return native

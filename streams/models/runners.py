@@ -1,4 +1,4 @@
-"""Runners of a version that is verified: Triton under another name, or ONNX Runtime in its own process."""
+"""Runners of a version that is verified: Triton under another name, or a process of its own."""
 
 import asyncio
 import logging
@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
+from dehusk.inference.labelers.onnx import load_model
 from dehusk.inference.labelers.repository import MODEL_FILE
 from dehusk.inference.labelers.signature import Signature
 from dehusk.inference.labelers.triton_client import READY, RefusedError
-from dehusk.schemas.errors import DehuskError, LateError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, LateError, UnavailableError
 from dehusk.streams.heap import within_hard_limit
 from dehusk.streams.models.model_config import WARMUP, as_override, renamed
 from dehusk.streams.models.names import Fault, FaultError
@@ -125,10 +126,10 @@ async def _unload_stale(server: ModelServer) -> None:
 
 
 class OnnxRunner(ChildProcess):
-    """A model file on ONNX Runtime in a process of its own, limited in memory and time."""
+    """A model file in a process of its own, limited in memory and time; it runs as in a worker with onnx."""
 
-    def __init__(self, file: Path, signature: Signature, seconds: float) -> None:
-        super().__init__(multiprocessing.get_context("spawn"), _serve, file, signature)
+    def __init__(self, file: Path, seconds: float) -> None:
+        super().__init__(multiprocessing.get_context("spawn"), _serve, file)
         self._seconds = seconds
 
     async def run_single(self, window: Window) -> WindowAnswer:
@@ -151,9 +152,7 @@ class OnnxRunner(ChildProcess):
                 return await asyncio.to_thread(self._answers, batch)
         except TimeoutError as error:
             self.kill()
-            raise FaultError(
-                Fault.TIMEOUT, f"ONNX Runtime did not answer within {self._seconds:g} s"
-            ) from error
+            raise FaultError(Fault.TIMEOUT, f"the model did not answer within {self._seconds:g} s") from error
 
     def close(self) -> None:
         """End the process at once."""
@@ -175,32 +174,30 @@ class OnnxRunner(ChildProcess):
 
 
 @asynccontextmanager
-async def open_onnx_runner(file: Path, signature: Signature, seconds: float) -> AsyncIterator[OnnxRunner]:
-    """Load a model file on ONNX Runtime in a process that is killed at the end.
+async def open_onnx_runner(file: Path, seconds: float) -> AsyncIterator[OnnxRunner]:
+    """Load a model file in a process that is killed at the end.
 
     Raises:
         FaultError: it cannot be loaded, or not in time.
     """
-    with closing(OnnxRunner(file, signature, seconds)) as runner:
+    with closing(OnnxRunner(file, seconds)) as runner:
         await runner.ask([])
         yield runner
 
 
-def _serve(connection: Connection, file: Path, signature: Signature) -> None:
+def _serve(connection: Connection, file: Path) -> None:
     """Answer batches until the other end is closed."""
-    from dehusk.inference.labelers.onnx_runtime import open_session, run  # noqa: PLC0415 this process alone needs the runtime
-
     limit = within_hard_limit(resource.RLIMIT_AS, _MAX_MEMORY)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    session = None
+    model = None
     with suppress(EOFError, OSError):
         connection.send(None)
         while True:
             batch = connection.recv()
             try:
-                session = session or open_session(file)
-                connection.send(run(session, signature, batch) if batch else [])
-            except DehuskError as error:
+                model = model or load_model(file)
+                connection.send(model.answers(batch))
+            except ConfigurationError as error:
                 connection.send(FaultError(Fault.NOT_LOADED, str(error)))
-            except Exception as error:  # noqa: BLE001 ONNX Runtime's errors share no other base class
+            except UnavailableError as error:
                 connection.send(FaultError(Fault.NOT_RUN, str(error)))

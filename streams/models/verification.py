@@ -111,17 +111,17 @@ async def _open_on_triton(
 async def _open_in_process(
     candidate: Candidate, seconds: float
 ) -> AsyncIterator[tuple[CandidateContent, Runner]]:
-    """Load a version on ONNX Runtime in a process of its own; raises what the checks do."""
+    """Load a version in a process of its own; raises what the checks do."""
     content = await asyncio.to_thread(read_candidate, candidate)
     await asyncio.to_thread(_config, candidate, content)
-    async with open_onnx_runner(candidate.model, content.signature, seconds) as runner:
+    async with open_onnx_runner(candidate.model, seconds) as runner:
         yield content, runner
 
 
 async def check_in_process(
     candidate: Candidate, repository: Path, model: str, *, seconds: float, max_latency: float = MAX_LATENCY
 ) -> Report:
-    """Check a version on ONNX Runtime in a process of its own, against the one that workers use.
+    """Check a version in a process of its own, against the one that workers use.
 
     Raises:
         FaultError: it is not to be served.
@@ -181,7 +181,7 @@ async def _onnx_baseline(
     name, file = find_model(repository, model)
     try:
         signature = signature_in(header_of(file))
-        runner = await stack.enter_async_context(open_onnx_runner(file, signature, seconds))
+        runner = await stack.enter_async_context(open_onnx_runner(file, seconds))
     except FaultError:
         return None
     return f"{model}/{name.version}", runner, _golden_windows(content.golden, signature)

@@ -285,7 +285,7 @@ check_options = gathered_options(
         default="triton",
         callback=_require_versions,
         help="Runtime of the check: the Triton server, with the version under another name and from memory, "
-        "or ONNX Runtime in a process of this command.",
+        "or a process of this command, in which it runs as in a worker with `onnx`.",
     ),
     triton_option(),
     stored_versions_option,

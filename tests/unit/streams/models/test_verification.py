@@ -1,4 +1,4 @@
-"""Versions that are not to be served, each with its reason; on ONNX Runtime in a process of its own."""
+"""Versions that are not to be served, each with its reason; in a process of its own."""
 
 import os
 import tracemalloc
