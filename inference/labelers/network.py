@@ -95,8 +95,8 @@ _WORD_WEIGHTS = (296, 0)
 _SHARES = {"network_share": (364, 1), "trees_share": (365, 1), "offset": (369, 1)}
 _TENSORS = {each.name for each in (*STRUCTURE_WITH_LINKS.model_inputs, *STRUCTURE_WITH_LINKS.answer)}
 _TREES = "TreeEnsembleRegressor"
-_TYPES = {1: np.float32, 7: np.int64, 9: np.bool_, 11: np.float64, 12: np.uint32}
-"""NumPy's types by ONNX's numbers."""
+_TYPES = {1: np.float32, 11: np.float64}
+"""NumPy's types of weights by ONNX's numbers."""
 _LISTS = {6: "floats", 7: "ints", 8: "strings"}
 """Fields of an attribute by ONNX's numbers of its type, where it is a list."""
 _LEAVES = 32

@@ -44,6 +44,7 @@ enum {
     HIDDEN = 64,
     GATES = 4 * HIDDEN,
     GATE_VECTORS = 8,
+    PANEL = 2 * WIDTH, /* hidden states whose gates are computed at once */
     OUTPUTS = 2,
     KINDS = 7,
     SHORT = 47, /* largest first feature of a short block */
@@ -380,7 +381,7 @@ static void read_inputs(const Weights *weights, const Page *page, float *inputs,
     }
 }
 
-/* Add the logits that `weights` give to rows of `width` numbers to those of each row's step, or set them. */
+/* The logits that `weights` give to a row of `width` numbers, added to others. */
 static inline void weigh(const float *row, int width, const float *weights, const float *sums, float *logits) {
     for (int output = 0; output < OUTPUTS; output++, weights += width) {
         Vector sum = {0};
@@ -414,8 +415,8 @@ static void first_pass(
     float *means = take(&space, blocks * DENSE * sizeof *means);
     int32_t *step = take(&space, blocks * sizeof *step);
     weigh_page(weights, page, of_page);
-    multiply(standardised, page->blocks, INPUTS, weights->dense, DENSE, DENSE_VECTORS, of_page, dense);
-    for (int place = 0; place < page->blocks * DENSE; place += WIDTH) {
+    multiply(standardised, blocks, INPUTS, weights->dense, DENSE, DENSE_VECTORS, of_page, dense);
+    for (int place = 0; place < blocks * DENSE; place += WIDTH) {
         Vector value = load(dense + place);
         store(dense + place, pick(value > 0, value, (Vector){0}));
     }
@@ -431,7 +432,7 @@ static void first_pass(
     weigh_pooled(pooled, weights->kinds, weights->kind_bias, KINDS, kinds);
     for (int each = 0; each < steps; each++)
         weigh(states + (size_t)each * 2 * HIDDEN, 2 * HIDDEN, weights->output_states, sums, of_steps + each * OUTPUTS);
-    for (int block = 0; block < page->blocks; block++)
+    for (int block = 0; block < blocks; block++)
         weigh(
             dense + (size_t)block * DENSE, DENSE, weights->output_dense, of_steps + step[block] * OUTPUTS,
             logits + block * OUTPUTS

@@ -1,15 +1,13 @@
-/* Vectors of float32, products of matrices, and a direction of an LSTM. */
+/* Vectors of float32, and products of matrices. */
 
 #ifndef VECTORS_H
 #define VECTORS_H
 
-#include <stdint.h>
 #include <stddef.h>
-#include <string.h>
+#include <stdint.h>
 
 enum {
     WIDTH = 8, /* numbers of a vector, as AVX2 has */
-    PANEL = 2 * WIDTH,
     MOST_VECTORS = 12,
     MOST_INNER = 128,
     TILE = 32, /* rows between which a panel stays in the first cache */
