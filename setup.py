@@ -60,7 +60,10 @@ modules = cythonize(
 )
 library = Extension(
     f"{PACKAGE}._library",
-    [source for module in modules for source in module.sources],
+    [
+        *(source for module in modules for source in module.sources),
+        *sorted(map(str, NATIVE.glob("answer_*.c"))),
+    ],
     include_dirs=[str(NATIVE)],
     depends=sorted(map(str, NATIVE.glob("*.h"))),
     extra_compile_args=["-O2", "-g0"],

@@ -1,6 +1,6 @@
 """The default model without ONNX Runtime: its graph recognised, and its weights read from its file.
 
-Most versions differ in their weights alone. Those whose graph `inference/native/network.h` has in native code
+Most versions differ in their weights alone. Those whose graph `inference/native/answer.h` has in native code
 are run by that, in less than half of the time. All others, also this one with what a fine-tuning adds, need a
 runtime.
 """
@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 from dehusk.inference.labelers.batching import Window, WindowAnswer
 from dehusk.inference.labelers.protobuf import message_class
 from dehusk.inference.labelers.signature import SIGNATURE_KEY, STRUCTURE_WITH_LINKS, Signature
-from dehusk.inference.native.network import IS_SUPPORTED, Network
+from dehusk.inference.native.network import WIDTHS, Network
 
 _DECLARATIONS = """
     name: "dehusk/onnx.proto"  package: "dehusk"  syntax: "proto2"
@@ -124,7 +124,7 @@ class NativeModel:
 
 def read_native(file: Path) -> NativeModel | None:
     """Return the model of a file, or None if it has another graph, or the processor lacks the vectors."""
-    if not IS_SUPPORTED:
+    if not WIDTHS:
         return None
     try:
         model = _Model.FromString(file.read_bytes())
@@ -186,7 +186,7 @@ def _network(graph: Any) -> Network:  # noqa: ANN401 see above
     arrays = {name: _array(constants[_input(graph, place)]) for name, place in places.items()}
     shares = {name: float(arrays.pop(name)) for name in _SHARES}
     (trees,) = (node for node in graph.node if node.op_type == _TREES)
-    return Network(arrays | _trees(trees), **shares)
+    return Network(arrays | _trees(trees), width=WIDTHS[-1], **shares)
 
 
 def _array(tensor: Any) -> npt.NDArray[Any]:  # noqa: ANN401 see above

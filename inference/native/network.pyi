@@ -4,11 +4,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IS_SUPPORTED: bool
+WIDTHS: tuple[int, ...]
 
 class Network:
     def __init__(
-        self, arrays: Mapping[str, npt.NDArray[Any]], network_share: float, trees_share: float, offset: float
+        self,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        width: int,
+        network_share: float,
+        trees_share: float,
+        offset: float,
     ) -> None: ...
     def answer(
         self,

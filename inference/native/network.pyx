@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The default model in native code, `network.h`: its weights, and its answers to pages."""
+"""The default model in native code, `answer.h`: its weights, and its answers to pages."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -10,7 +10,6 @@ cdef extern from "network.h":
     enum:
         BLOCK_COLUMNS, LINK_COLUMNS, SCORES, INPUTS, PAGE_COLUMNS, ADDRESS_COLUMNS, OF_PAGE
         WORD_BUCKETS, ELEMENT_BUCKETS, ELEMENT_ROW, DENSE, HIDDEN, GATES, OUTPUTS, KINDS, LEAVES, COLUMNS
-        PANEL, WIDTH, DENSE_VECTORS, GATE_VECTORS
 
     ctypedef struct Node:
         pass
@@ -68,37 +67,46 @@ cdef extern from "network.h":
         float *comments
         float *kinds
 
-    bint is_supported()
+    ctypedef struct Code:
+        int state_panel
+        int dense_panel
+        int gate_panel
+        void (*answer)(const Weights *weights, const Page *page, char *memory, const Answer *answer) noexcept nogil
+
+    const Code *find_code(int width)
     const float INPUT_LIMIT
     size_t space_of(int blocks, int elements) nogil
-    void answer_page(const Weights *weights, const Page *page, char *memory, const Answer *answer) nogil
 
 cdef enum:
     CACHE_LINE = 64  # bytes
 
-IS_SUPPORTED = is_supported()
+WIDTHS = tuple(width for width in (8, 16) if find_code(width) is not NULL)
+"""Widths, in numbers of float32, of the vectors of this processor that there is code for, the fastest last."""
 
 
 cdef class Network:
     """The weights of the default model, by which pages are answered, one at a time."""
 
+    cdef const Code *_code
     cdef Weights _weights
     cdef list _kept
 
-    def __cinit__(self, arrays, float network_share, float trees_share, float offset):
-        """Take the weights: `arrays` by the names of the struct, as the graph has them.
+    def __cinit__(self, arrays, int width, float network_share, float trees_share, float offset):
+        """Take the weights for the code of a width: `arrays` by the names of the struct, as the graph has them.
 
         `nodes` are of the type of the struct `Node`, `leaves` of shape [trees, LEAVES].
 
         Raises:
-            ValueError: the processor is not supported, or an array does not fit or has numbers that are not finite.
+            ValueError: there is no code of the width, or an array does not fit or has numbers that are not finite.
         """
-        if not IS_SUPPORTED:
-            raise ValueError("a processor without AVX2 and FMA")
+        cdef const Code *code = find_code(width)
+        if code is NULL:
+            raise ValueError(f"no code for vectors of {width} numbers on this processor")
+        self._code = code
         cdef Weights *weights = &self._weights
         cdef int trees = len(arrays["tree_nodes"])
         self._kept = []
-        order = _gate_order()
+        order = _gate_order(code.state_panel)
         both = np.concatenate([order, GATES + order])
         weights.words = self._floats(arrays["words"], (2 * WORD_BUCKETS,))
         weights.elements = self._floats(arrays["elements"], (ELEMENT_BUCKETS, ELEMENT_ROW))
@@ -110,13 +118,13 @@ cdef class Network:
         weights.offsets = self._floats(_padded(arrays["offsets"]), (INPUTS,))
         none = np.clip(arrays["offsets"], -INPUT_LIMIT, INPUT_LIMIT)  # what an input that is 0 is standardised to
         weights.none = self._floats(_padded(none), (INPUTS,))
-        weights.dense = self._floats(_panels(_padded(arrays["dense"]), DENSE_VECTORS * WIDTH), (INPUTS * DENSE,))
+        weights.dense = self._floats(_panels(_padded(arrays["dense"]), code.dense_panel), (INPUTS * DENSE,))
         weights.dense_bias = self._floats(arrays["dense_bias"] + none @ arrays["dense"], (DENSE,))
         inputs = np.concatenate(list(arrays["inputs"])).T  # of both directions
-        weights.inputs = self._floats(_panels(inputs[:, both], GATE_VECTORS * WIDTH), (DENSE * 2 * GATES,))
+        weights.inputs = self._floats(_panels(inputs[:, both], code.gate_panel), (DENSE * 2 * GATES,))
         biases = arrays["gate_biases"].reshape(2, 2, GATES).sum(1).ravel()  # of inputs and of recurrence
         weights.gate_biases = self._floats(biases[both], (2 * GATES,))
-        recurrent = [_panels(each.T[:, order], 4 * PANEL) for each in arrays["recurrent"]]
+        recurrent = [_panels(each.T[:, order], 4 * code.state_panel) for each in arrays["recurrent"]]
         weights.recurrent = self._floats(np.concatenate(recurrent), (2 * HIDDEN * GATES,))
         weights.output_states = self._floats(arrays["output_states"].T, (OUTPUTS, 2 * HIDDEN))
         weights.output_dense = self._floats(arrays["output_dense"].T, (OUTPUTS, DENSE))
@@ -181,7 +189,7 @@ cdef class Network:
         if memory is NULL:
             raise MemoryError
         with nogil:
-            answer_page(&self._weights, &read, memory + _gap(<uintptr_t>memory), &answer)
+            self._code.answer(&self._weights, &read, memory + _gap(<uintptr_t>memory), &answer)
         free(memory)
         return answers
 
@@ -207,9 +215,9 @@ cdef inline Py_ssize_t _gap(uintptr_t address) noexcept nogil:
     return -address % CACHE_LINE
 
 
-def _gate_order():
+def _gate_order(panel):
     """Return ONNX's places of the gates as the code reads them: i, o, f and c of so many states, then of the next."""
-    places = np.arange(GATES).reshape(4, HIDDEN // PANEL, PANEL)
+    places = np.arange(GATES).reshape(4, HIDDEN // panel, panel)
     return places.transpose(1, 0, 2).ravel()
 
 

@@ -1,15 +1,18 @@
-/* Vectors of float32, and products of matrices. */
+/* Vectors of WIDTH float32, and products of matrices. */
 
 #ifndef VECTORS_H
 #define VECTORS_H
 
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __AVX512VBMI2__
+#include <immintrin.h>
+#endif
 
 enum {
-    WIDTH = 8, /* numbers of a vector, as AVX2 has */
     MOST_VECTORS = 12,
     MOST_INNER = 128,
+    SPARE = 16, /* places that are written beyond those found */
     TILE = 32, /* rows between which a panel stays in the first cache */
 };
 
@@ -22,8 +25,16 @@ static inline Vector load(const float *from) { return *(const Vector *)from; }
 
 static inline void store(float *to, Vector values) { *(Vector *)to = values; }
 
-static inline Vector pick(Integers where, Vector these, Vector others) {
-    return (Vector)(((Integers)these & where) | ((Integers)others & ~where));
+static inline Vector smaller(Vector one, Vector other) {
+    Vector values;
+    for (int lane = 0; lane < WIDTH; lane++) values[lane] = one[lane] < other[lane] ? one[lane] : other[lane];
+    return values;
+}
+
+static inline Vector larger(Vector one, Vector other) {
+    Vector values;
+    for (int lane = 0; lane < WIDTH; lane++) values[lane] = one[lane] > other[lane] ? one[lane] : other[lane];
+    return values;
 }
 
 static inline float total(Vector values) {
@@ -32,11 +43,11 @@ static inline float total(Vector values) {
     return sum;
 }
 
-/* The exponential function to 2e-7 of its value, by a polynomial of Cephes' expf. */
+/* The exponential function to 2e-7 of its value, by a polynomial of Cephes' expf; within limits, so that a product of
+   three is a number, and one less than 1e-12 is nothing beside 1. */
 static inline Vector exponential(Vector x) {
-    const Vector zero = {0}, most = zero + 87.0f, shift = zero + 12582912.0f; /* 1.5 * 2^23: rounds what is added */
-    x = pick(x > most, most, x);
-    x = pick(x < -most, -most, x);
+    const Vector most = (Vector){0} + 29.0f, shift = (Vector){0} + 12582912.0f; /* 1.5 * 2^23: rounds what is added */
+    x = larger(smaller(x, most), -most);
     Vector shifted = x * 1.44269504088896341f + shift, whole = shifted - shift;
     Vector rest = x - whole * 0.693359375f - whole * -2.12194440e-4f;
     Vector value = rest * 1.9875691500e-4f + 1.3981999507e-3f;
@@ -49,18 +60,24 @@ static inline Vector exponential(Vector x) {
     return value * (Vector)exponent;
 }
 
-static inline Vector sigmoids(Vector x) { return 1.0f / (1.0f + exponential(-x)); }
-
-static inline Vector hyperbolic_tangent(Vector x) { return 2.0f / (1.0f + exponential(-2.0f * x)) - 1.0f; }
-
 /* Note the places of a row's numbers that are not zero, and return how many there are. */
 static inline int find(const float *row, int width, uint8_t *places) {
-    const Bits *bits = (const Bits *)row;
     int count = 0;
+#ifdef __AVX512VBMI2__
+    typedef uint8_t Places __attribute__((vector_size(16)));
+    const Places first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    for (int place = 0; place < width; place += 16) {
+        __mmask16 found = _mm512_cmp_ps_mask(_mm512_loadu_ps(row + place), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+        _mm_storeu_si128((void *)(places + count), _mm_maskz_compress_epi8(found, (__m128i)(first + (uint8_t)place)));
+        count += __builtin_popcount(found);
+    }
+#else
+    const Bits *bits = (const Bits *)row;
     for (int place = 0; place < width; place++) {
         places[count] = (uint8_t)place;
         count += bits[place] != 0;
     }
+#endif
     return count;
 }
 
@@ -82,7 +99,7 @@ static inline __attribute__((always_inline)) void add_rows(
 static inline __attribute__((always_inline)) void multiply(
     const float *left, int rows, int inner, const float *right, int width, int vectors, const float *bias, float *result
 ) {
-    uint8_t places[TILE][MOST_INNER];
+    uint8_t places[TILE][MOST_INNER + SPARE];
     int counts[TILE];
     for (; rows > 0; rows -= TILE, left += TILE * inner, result += TILE * width) {
         int height = rows < TILE ? rows : TILE;

@@ -11,7 +11,7 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.onnx_runtime import RuntimeModel
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_LINKS as SIGNATURE
-from dehusk.inference.native.network import Network
+from dehusk.inference.native.network import WIDTHS, Network
 from dehusk.schemas.outcomes import Broken, BrokenReason
 
 _, FILE = find_model(DEFAULT_REPOSITORY, "dehusk")
@@ -19,9 +19,11 @@ GOLDEN = parse_golden(FILE.with_name(GOLDEN_FILE).read_bytes())
 TREES = "TreeEnsembleRegressor"
 
 
-@pytest.fixture(scope="module")
-def native():
-    model = read_native(FILE)
+@pytest.fixture(scope="module", params=WIDTHS)
+def native(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "WIDTHS", (request.param,))
+        model = read_native(FILE)
     assert model is not None
     return model
 
@@ -152,7 +154,8 @@ def another_weight(model):
     constant(model, "output_bias").raw_data = weights.tobytes()
 
 
-def test_another_weight_is_the_same_graph(native, tmp_path):
+def test_another_weight_is_the_same_graph(tmp_path):
+    native = read_native(FILE)
     changed = read_changed(tmp_path, another_weight)
     window = random_window(20, 30, 0)
     (before,), (after,) = native.answers([window]), changed.answers([window])
@@ -258,6 +261,11 @@ def test_a_threshold_that_is_no_number_has_the_answers_of_onnx_runtime(tmp_path)
     assert_equal_answers(native, RuntimeModel(tmp_path / "model.onnx"), random_window(40, 60, 0))
 
 
+def test_a_width_without_code_is_refused():
+    with pytest.raises(ValueError, match="vectors of 12 numbers"):
+        Network({}, 12, 1.0, 1.0, 0.0)
+
+
 def test_a_network_has_its_weights_from_the_beginning():
     with pytest.raises(TypeError):
         Network.__new__(Network)
@@ -270,7 +278,7 @@ def test_a_file_without_a_model_is_left_to_onnx_runtime(tmp_path, content):
 
 
 def test_a_processor_without_the_vectors_has_onnx_runtime(monkeypatch):
-    monkeypatch.setattr(network, "IS_SUPPORTED", False)
+    monkeypatch.setattr(network, "WIDTHS", ())
     assert read_native(FILE) is None
 
 
