@@ -69,7 +69,7 @@ def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
     """
     if signature is TOKENS:
         return _token_windows(page)
-    return _web2text_windows(page) if signature is WEB2TEXT else _structure_windows(page, signature)
+    return _web2text_windows(page) if signature is WEB2TEXT else _structure_windows(page)
 
 
 def _token_windows(page: EncodedPage) -> Iterator[Window]:
@@ -86,21 +86,20 @@ def _token_windows(page: EncodedPage) -> Iterator[Window]:
         block, taken = last, upto
 
 
-def _structure_windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
+def _structure_windows(page: EncodedPage) -> Iterator[Window]:
     if page.structure is None:
         raise ConfigurationError(
             "a page of which only texts and paths are known cannot be labeled by its structure"
         )
     if 0 < len(page) <= WINDOW_BLOCKS:
-        yield _whole(page.structure, signature)
+        yield _whole(page.structure)
         return
     ends = np.concatenate([[0], np.cumsum(page.structure.word_lengths, dtype=np.int64)])
     for first in range(0, len(page), WINDOW_BLOCKS):
-        part = _part(page.structure, ends, first, min(first + WINDOW_BLOCKS, len(page)))
-        yield _whole(part, signature)
+        yield _whole(_part(page.structure, ends, first, min(first + WINDOW_BLOCKS, len(page))))
 
 
-def _whole(page: StructureTensors, signature: Signature) -> Window:
+def _whole(page: StructureTensors) -> Window:
     tensors: dict[str, npt.NDArray[Any]] = {
         signatures.WORDS.name: page.word_ids,
         signatures.WORD_LENGTHS.name: page.word_lengths,
@@ -112,9 +111,9 @@ def _whole(page: StructureTensors, signature: Signature) -> Window:
         signatures.ELEMENT_TOKENS.name: page.element_tokens,
         signatures.ELEMENT_TOKEN_LENGTHS.name: page.element_token_lengths,
         signatures.PAGE_FEATURES.name: page.page_features,
+        signatures.LINKS.name: page.links.ravel(),
+        signatures.ADDRESS.name: page.address,
     }
-    if signatures.LINKS in signature.request:
-        tensors |= {signatures.LINKS.name: page.links.ravel(), signatures.ADDRESS.name: page.address}
     return Window(tensors, len(page.element))
 
 

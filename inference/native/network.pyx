@@ -176,8 +176,10 @@ cdef class Network:
             of_words += word_lengths[each]
         for each in range(elements):
             of_tokens += token_lengths[each]
-        answers = [np.full(size, np.nan, np.float32) for size in (blocks, blocks, KINDS)]
+        answers = [np.empty(size, np.float32) for size in (blocks, blocks, KINDS)]
         if of_words != len(words) or of_tokens != len(tokens):
+            for values in answers:
+                values.fill(np.nan)
             return answers
         cdef float[::1] content = answers[0], comments = answers[1], kinds = answers[2]
         cdef Answer answer = Answer(&content[0], &comments[0], &kinds[0])

@@ -141,7 +141,7 @@ def test_a_page_of_few_blocks_is_one_window_as_it_was_encoded():
     short = encode(segment(b"<h1>Mill</h1><p class=lead>It grinds</p><p>slowly"))
     (window,) = windows(short, STRUCTURE)
     assert window.blocks == len(short) == 3
-    assert {tensor.name for tensor in STRUCTURE.request} == set(window.tensors)
+    assert {tensor.name for tensor in STRUCTURE_WITH_LINKS.request} == set(window.tensors)
     assert window.tensors["features"].shape == (3 * short.structure.features.shape[1],)
     assert window.tensors["heading"].tolist() == [1, 1, 1]
 
