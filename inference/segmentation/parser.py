@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 import selectolax
 
-from dehusk.inference.native.flattening import flattened, is_harmless
+from dehusk.inference.native.flattening import flattened
+from dehusk.inference.native.harmless import is_harmless
 from dehusk.inference.native.layout import SELECTOLAX_VERSION
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import BrokenReason

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.native.flattening import MAX_ATTRIBUTES, MAX_DEPTH, flattened, is_harmless
+from dehusk.inference.native.flattening import MAX_ATTRIBUTES, MAX_DEPTH, flattened
+from dehusk.inference.native.harmless import is_harmless
 
 MANY = b" ".join(b"a%d" % number for number in range(MAX_ATTRIBUTES + 1))
 PIECES = st.sampled_from(
@@ -41,6 +42,11 @@ def test_attributes_are_counted_wherever_a_tag_stands(before: bytes, tag: bytes)
 def test_what_is_no_attribute_of_a_start_tag_is_kept(page: bytes) -> None:
     assert is_harmless(page)
     assert flattened(page) == page
+
+
+@pytest.mark.parametrize("tag", [b"script\0", b"script\0\0", b"scriptx", b"scrip", b"noembedded"])
+def test_other_names_than_those_of_raw_text_hold_tags(tag: bytes) -> None:
+    assert not is_harmless(b"<%b><a %b></%b>" % (tag, MANY, tag))
 
 
 def test_attributes_in_noscript_are_text_with_scripting() -> None:
