@@ -27,7 +27,7 @@ from dehusk.streams.files.paths import require_path
 from dehusk.streams.files.position import InputPosition
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.settings import MIB, Compression, KafkaSettings, TopicSettings
-from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_crawler_format
 from dehusk.streams.stores.stored import InputPath
 from dehusk.streams.wording import pluralize, printable
 
@@ -110,7 +110,7 @@ def command(
     require_folders(crawler, settings)
     for path in paths:
         require_path(path)
-    source = open_source(crawler, settings)
+    crawler_format = open_crawler_format(crawler, settings)
     position = InputPosition()
     pages = read_pages(
         paths,
@@ -131,7 +131,7 @@ def command(
                         pages,
                         kafka,
                         topic,
-                        source,
+                        crawler_format,
                         pages_per_second=rate,
                         compression=compression,
                         counts=counts,

@@ -11,7 +11,7 @@ from dehusk.streams.files.read_ahead import ReadAhead
 from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.settings import Compression, KafkaSettings
 from dehusk.streams.sources.page import Outcome
-from dehusk.streams.sources.source import Source
+from dehusk.streams.sources.source import CrawlerFormat
 
 _PAGES_AHEAD = 4
 
@@ -47,7 +47,7 @@ async def feed(
     outcomes: Iterator[Outcome],
     kafka: KafkaSettings,
     topic: str,
-    source: Source,
+    crawler_format: CrawlerFormat,
     *,
     pages_per_second: float | None,
     compression: Compression,
@@ -69,7 +69,7 @@ async def feed(
             for outcome in batch:
                 if isinstance(outcome, RawPage):
                     await limiter.wait()
-                    outgoing = Outgoing(topic, source.encode(outcome))
+                    outgoing = Outgoing(topic, crawler_format.encode(outcome))
                     urls.append(outcome.url)
                     yield outgoing
                 else:

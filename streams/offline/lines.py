@@ -15,7 +15,7 @@ from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken, Skipped
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.source import Decoded
 from dehusk.streams.topics.formats import FORMATS, Format, front_matter
 
 Input = RawPage | Skipped | Broken
@@ -69,21 +69,13 @@ class DecodedPages:
         fetched = datetime.fromisoformat(fetched_at) if fetched_at else None
         return (RawPage(url, message.value or b"", id_, fetched, language or None),)
 
-    def encode(self, page: RawPage) -> Record:
-        """Write the page's HTML, and in headers what else its document says."""
-        fetched_at = page.fetched_at.isoformat() if page.fetched_at else ""
-        texts = (page.url, page.name, fetched_at, page.language or "")
-        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
-        return Record(None, page.html, tuple(zip(_HEADERS, encoded, strict=True)))
-
-
-_SOURCE = DecodedPages()
-
 
 def message_of(page: RawPage) -> Message:
-    """Return the message of a page, which `DecodedPages` decodes."""
-    record = _SOURCE.encode(page)
-    return Message(record.key, record.value, record.headers)
+    """Return a page as `DecodedPages` reads it: its HTML, and in headers what else its document says."""
+    fetched_at = page.fetched_at.isoformat() if page.fetched_at else ""
+    texts = (page.url, page.name, fetched_at, page.language or "")
+    encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+    return Message(None, page.html, tuple(zip(_HEADERS, encoded, strict=True)))
 
 
 def failure_writer(

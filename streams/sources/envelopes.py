@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from dehusk.schemas.errors import PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import Message, RawPage
+from dehusk.schemas.pages import Message
 from dehusk.streams.sources.avro import read_avro
 from dehusk.streams.sources.compression import coding_of, inflate, is_binary, start_of
 from dehusk.streams.sources.html import is_answer
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.sniffing import other_format
-from dehusk.streams.sources.source import Decoded, Record, Source, outcome_without_value
+from dehusk.streams.sources.source import Decoded, Source, outcome_without_value
 
 _ENCODING_HEADER = "content-encoding"
 SCHEMA_HEADER = "__value_schema_id"
@@ -52,10 +52,6 @@ class _Envelope(Source):
         except PageError as error:
             return [Broken(error.reason, str(error))]
         return self._source.decode(opened)
-
-    def encode(self, page: RawPage) -> Record:
-        """Return the record of the source, without an envelope."""
-        return self._source.encode(page)
 
     @abstractmethod
     def _open(self, message: Message) -> Message:

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import Message, RawPage
+from dehusk.schemas.pages import Message
 from dehusk.streams.sources.fields import Fields, json_in
 from dehusk.streams.sources.json_fields import DEFAULT_PATHS, FieldPaths, JsonFields
 from dehusk.streams.sources.page import ABSOLUTE, Outcome, describe_excess, known_url
-from dehusk.streams.sources.source import Decoded, Record, named_url
+from dehusk.streams.sources.source import Decoded, named_url
 from dehusk.streams.stores.errors import shown
 from dehusk.streams.stores.roots import Root
 from dehusk.streams.stores.stored import CLOUDS
@@ -52,14 +52,6 @@ class Reference(JsonFields):
         """Return True if the value is a reference, or an object with one and without a page."""
         value = message.value or b""
         return self._reference(value, json_in(value)) is not None
-
-    def encode(self, page: RawPage) -> Record:  # noqa: ARG002 it is no format of dehusk feed
-        """Refuse: who writes references has put the pages somewhere.
-
-        Raises:
-            ConfigurationError: always.
-        """
-        raise ConfigurationError("pages cannot be written as references")
 
     def _read(self, message: Message) -> Sequence[Decoded]:
         value = message.value or b""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import Message, RawPage
+from dehusk.schemas.pages import Message
 from dehusk.streams.settings import MIB
 from dehusk.streams.sources.compression import is_binary
 from dehusk.streams.sources.envelopes import Compressed, Framed
@@ -19,7 +19,7 @@ from dehusk.streams.sources.memex import Ache, Cdr
 from dehusk.streams.sources.reference import NO_ROOT, Reference
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.sniffing import other_format
-from dehusk.streams.sources.source import Decoded, Record, Source
+from dehusk.streams.sources.source import CrawlerFormat, Decoded, Source
 from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
 from dehusk.streams.sources.warc import Warc
 from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
@@ -58,7 +58,7 @@ class SourceSettings:
         return "store" if any(isinstance(folder, StoredPath) for folder in folders) else None
 
 
-_FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
+_FORMATS: Mapping[str, Callable[[SourceSettings], CrawlerFormat]] = MappingProxyType(
     {
         "html": lambda settings: Html(settings.max_bytes),
         "json": lambda settings: JsonFields(settings.max_bytes, settings.fields),
@@ -99,6 +99,11 @@ def open_source(name: str, settings: SourceSettings) -> Source:
     guesses = name != Html.name
     framed = Framed(_open(name, settings), open_registry(settings), every=settings.framed, guesses=guesses)
     return Compressed(framed, settings.max_bytes)
+
+
+def open_crawler_format(name: str, settings: SourceSettings) -> CrawlerFormat:
+    """Open the format of this name, one of `FORMATS`, which writes pages as the crawler does."""
+    return _FORMATS[name](settings)
 
 
 def open_registry(settings: SourceSettings) -> SchemaRegistry | None:
@@ -145,10 +150,6 @@ class Auto:
             return self._reference.decode(message)
         return [_reject_unknown(message.value or b"")]
 
-    def encode(self, page: RawPage) -> Record:
-        """Return the record of the first of the formats."""
-        return self._sources[0].encode(page)
-
 
 class Declared:
     """A format that all messages are declared to have (`--source NAME`); one of another is a dead letter."""
@@ -178,10 +179,6 @@ class Declared:
         options = " or ".join(f"--source {name}" for name in names)
         detail = f"a message of {' or '.join(names)}, not of {self.name}: {options} reads it"
         return [Broken(BrokenReason.WRONG_FORMAT, detail)]
-
-    def encode(self, page: RawPage) -> Record:
-        """Return the record of the format."""
-        return self._source.encode(page)
 
 
 def possible_formats(sources: Sequence[Source], message: Message) -> list[Source]:

@@ -49,10 +49,10 @@ class RefusedSchemaError(MissingSchemaError):
 
 
 class Source(Protocol):
-    """A way to read messages and to write pages: a crawler format, or what wraps one."""
+    """A way to read messages: a crawler format, or what wraps one."""
 
     name: str
-    """The value of `--source` and `--as`."""
+    """The value of `--source`, and of a crawler format also that of `--as`."""
 
     @abstractmethod
     def recognises(self, message: Message) -> bool:
@@ -67,10 +67,6 @@ class Source(Protocol):
                 message is not wrong: decoding it again later gives its pages. Nothing else is raised.
         """
 
-    @abstractmethod
-    def encode(self, page: RawPage) -> Record:
-        """Return the record that the crawler would have written for this page (`dehusk feed --as`)."""
-
 
 class CrawlerFormat(Source):
     """Base of the crawler formats, which read a message or raise PageError."""
@@ -84,6 +80,10 @@ class CrawlerFormat(Source):
             return self._read(message)
         except PageError as error:
             return [Broken(error.reason, str(error))]
+
+    @abstractmethod
+    def encode(self, page: RawPage) -> Record:
+        """Return the record that the crawler would have written for this page (`dehusk feed --as`)."""
 
     @abstractmethod
     def _read(self, message: Message) -> Sequence[Decoded]:

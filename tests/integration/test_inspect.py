@@ -7,14 +7,14 @@ import sys
 from selectolax.lexbor import LexborHTMLParser
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.sources.registry import SourceSettings, open_source
+from dehusk.streams.sources.registry import SourceSettings, open_crawler_format
 from tests.integration.conftest import write
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]
 
 
 def written_as(crawler, url, text):
-    return open_source(crawler, SourceSettings()).encode(RawPage(url, f"<html><p>{text}".encode()))
+    return open_crawler_format(crawler, SourceSettings()).encode(RawPage(url, f"<html><p>{text}".encode()))
 
 
 async def inspect(*words):

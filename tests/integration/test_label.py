@@ -19,7 +19,7 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import KafkaSettings, TopicSettings
-from dehusk.streams.sources.registry import SourceSettings, open_source
+from dehusk.streams.sources.registry import SourceSettings, open_crawler_format
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "label", "--labeler", "rules"]
 
@@ -33,7 +33,7 @@ class Crawl:
     async def page(self, name: str, expected_f1: float | None, crawler: str = "html") -> None:
         """Write a page, and its document if this is expected of it."""
         page = RawPage(f"http://x.test/{name}", f"<title>{name}</title><p>Text of {name}.".encode())
-        record = open_source(crawler, SourceSettings()).encode(page)
+        record = open_crawler_format(crawler, SourceSettings()).encode(page)
         headers = list(record.headers)
         at = await self.producer.send_and_wait(
             self.topic, record.value, record.key, partition=0, headers=headers

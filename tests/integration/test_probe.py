@@ -19,7 +19,7 @@ from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_n
 from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import default_cache
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.sources.registry import SourceSettings, open_source
+from dehusk.streams.sources.registry import SourceSettings, open_crawler_format, open_source
 from dehusk.streams.sources.source import Record
 from tests.integration.conftest import write
 
@@ -44,7 +44,7 @@ OF_CDR = {"raw_content": HTML, "timestamp_crawl": "2026-01-02T03:04:05Z"}
 
 
 def written_as(crawler, url="http://x.test/1"):
-    return open_source(crawler, SourceSettings()).encode(RawPage(url, HTML.encode()))
+    return open_crawler_format(crawler, SourceSettings()).encode(RawPage(url, HTML.encode()))
 
 
 async def test_says_what_each_message_is_and_would_become(kafka, topics):

@@ -22,7 +22,7 @@ from dehusk.streams.sources.json_fields import JsonFields
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.schema_registry import RegisteredSchema
 from dehusk.streams.sources.sniffing import other_format
-from dehusk.streams.sources.source import Decoded, Record, Source
+from dehusk.streams.sources.source import Decoded, Source
 
 PAGE = fastavro.parse_schema(
     {
@@ -93,9 +93,6 @@ class Echo:
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         return [RawPage("http://example.org/", message.value or b"")]
-
-    def encode(self, page: RawPage) -> Record:
-        return Record(None, page.html)
 
 
 def avro(record: object, schema: object = PAGE) -> bytes:
@@ -347,7 +344,6 @@ def test_the_source_sees_the_bare_message():
     assert source.name == "echo"
     assert source.recognises(framed(7, avro(RECORD)))
     assert source.decode(framed(5, b"{}")) == [RawPage("http://example.org/", b"{}")]
-    assert source.encode(RawPage("http://example.org/", b"<p>")) == Record(None, b"<p>")
 
 
 def test_the_fields_of_an_avro_record_are_read_as_those_of_a_json_object():

@@ -11,7 +11,7 @@ import zstandard
 
 from dehusk.schemas.outcomes import BrokenReason, SkipReason, Tombstone
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_crawler_format, open_source
 
 PAGE = RawPage("https://example.org/", "<!doctype html><title>T</title><p>Grüße".encode())
 MAX_BYTES = 100_000
@@ -40,7 +40,7 @@ def only(message, settings, name="auto"):
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("coding", CODINGS)
 def test_a_message_of_any_format_may_be_compressed(name, coding, settings):
-    record = open_source(name, settings).encode(PAGE)
+    record = open_crawler_format(name, settings).encode(PAGE)
     message = compressed(record.value, coding, record.key)
     for source in (name, "auto"):
         outcome = only(message, settings, source)
@@ -53,7 +53,7 @@ def test_a_message_of_any_format_may_be_compressed(name, coding, settings):
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 @pytest.mark.parametrize("headers", [(), (("content-encoding", b"br"),)])
 def test_gzip_and_zstd_are_known_whatever_the_header_says(name, coding, headers, settings):
-    record = open_source(name, settings).encode(PAGE)
+    record = open_crawler_format(name, settings).encode(PAGE)
     message = Message(record.key, CODINGS[coding](record.value), record.headers + headers)
     for source in (name, "auto"):
         outcome = only(message, settings, source)
@@ -85,7 +85,7 @@ def test_a_whole_message_in_gzip_is_inflated_no_further_than_a_page_may_be(setti
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("coding", CODINGS)
 def test_a_header_that_was_kept_does_no_harm(name, coding, settings):
-    record = open_source(name, settings).encode(PAGE)
+    record = open_crawler_format(name, settings).encode(PAGE)
     message = Message(record.key, record.value, (("content-encoding", coding.encode()),))
     assert only(message, settings).html == PAGE.html
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.reference import Reference
@@ -216,11 +216,6 @@ def test_a_message_waits_for_a_store_that_is_away():
     source = Reference(MAX_BYTES, (Root.of(StoredPath("http://127.0.0.1:1/pages"), 0.1),))
     with pytest.raises(UnavailableError, match="does not give"):
         source.decode(Message(URL.encode(), b"b/a.html"))
-
-
-def test_pages_are_not_written_as_references(folder):
-    with pytest.raises(ConfigurationError, match="cannot be written"):
-        open_source("reference", SourceSettings(reference_roots=(folder,))).encode(RawPage(URL, HTML))
 
 
 def test_a_message_of_another_format_is_told(folder):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_crawler_format, open_source
 
 GZIPPED = gzip.compress(b"\x00\xff\x00", mtime=0)
 PAGE = RawPage(
@@ -30,7 +30,7 @@ def settings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def messages(settings):
-    records = {name: open_source(name, settings).encode(PAGE) for name in FORMATS}
+    records = {name: open_crawler_format(name, settings).encode(PAGE) for name in FORMATS}
     return {name: Message(record.key, record.value, record.headers) for name, record in records.items()}
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_crawler_format, open_source
 
 URL = "https://example.org/a?b=c"
 HTML = "<!doctype html><title>T</title><p>Grüße</p>"
@@ -24,7 +24,7 @@ JSON_FORMATS = ("json", "scrapy-cluster", "nutch", "cdr", "ache", "norconex", "w
 
 
 def encoded(name):
-    record = open_source(name, SourceSettings()).encode(PAGE)
+    record = open_crawler_format(name, SourceSettings()).encode(PAGE)
     return Message(record.key, record.value, record.headers)
 
 

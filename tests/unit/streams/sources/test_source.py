@@ -4,7 +4,7 @@ import pytest
 
 from dehusk.schemas.outcomes import BrokenReason, Tombstone
 from dehusk.schemas.pages import Message
-from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_crawler_format, open_source
 from dehusk.streams.sources.source import named_url
 
 URL = "https://example.org/a?b=c+d&e=%C3%A9"
@@ -38,7 +38,7 @@ def test_a_tombstone_has_the_key_of_the_document(key):
 def test_the_key_that_a_format_writes_names_the_page_that_is_gone(name, source, tmp_path):
     settings = SourceSettings(warc_directory=tmp_path)
     page = open_source("html", settings).decode(Message(URL.encode(), b"<!doctype html><p>text"))[0]
-    record = open_source(name, settings).encode(page)
+    record = open_crawler_format(name, settings).encode(page)
     if record.key is not None:
         opened = open_source(name if source == "itself" else source, settings)
         assert opened.decode(Message(record.key, None)) == [Tombstone(URL.encode())]

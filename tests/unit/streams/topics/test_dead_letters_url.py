@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_crawler_format
 from dehusk.streams.topics.dead_letters import url_in
 
 URL = "https://example.org/a?b=c"
@@ -18,7 +18,7 @@ PAGE = RawPage(URL, b"<!doctype html><title>t</title><p>" + b"text " * 1000)
 def messages(tmp_path_factory) -> dict[str, Message]:
     """The page as each format writes it, without a key."""
     settings = SourceSettings(warc_directory=tmp_path_factory.mktemp("warcs"))
-    records = {name: open_source(name, settings).encode(PAGE) for name in FORMATS}
+    records = {name: open_crawler_format(name, settings).encode(PAGE) for name in FORMATS}
     return {name: Message(None, record.value, record.headers) for name, record in records.items()}
 
 
