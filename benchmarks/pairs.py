@@ -18,12 +18,12 @@ from threading import Event, Thread
 from urllib.request import urlopen
 from uuid import uuid4
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer
 
+from benchmarks.latency import send_steadily
 from benchmarks.pages import Page
 from benchmarks.stream import BenchedWorker, cpu, fill, new_topics, processes_on, running, watch
 from dehusk.streams.kafka.options import client_options
-from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.local.folder import free_ports, temporary_folder
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import Guarantee, KafkaSettings
@@ -32,6 +32,7 @@ _PAGES_PER_SECOND = 30
 _WARM_PAGES = 100
 _TIMED_PAGES = 600
 _IDLE_SECONDS = 20.0
+_URL = "https://bench.example/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,35 +161,23 @@ def _latencies(worker: BenchedWorker, pages: Sequence[Page]) -> list[float]:
 
 async def _at_steady_rate(worker: BenchedWorker, pages: Sequence[Page]) -> list[float]:
     """Send pages at a steady rate; return the seconds to each document but the first ones."""
-    kafka, count = KafkaSettings(worker.addresses.kafka), _WARM_PAGES + _TIMED_PAGES
+    kafka, topics, count = KafkaSettings(worker.addresses.kafka), worker.topics, _WARM_PAGES + _TIMED_PAGES
     consumer = AIOKafkaConsumer(
-        worker.topics.output,
+        topics.output,
         **client_options(kafka),
         auto_offset_reset="earliest",
         isolation_level="read_committed",
     )
-    sent: dict[bytes, float] = {}
-    latencies = {}
-    async with create_producer(kafka) as producer, consumer:
-        sending = asyncio.create_task(_send(producer, worker.topics.input, pages, count, sent))
+    came: dict[bytes, float] = {}
+    sending = send_steadily(kafka, topics.input, pages, rate=_PAGES_PER_SECOND, count=count, url=_URL)
+    async with consumer, asyncio.TaskGroup() as tasks:
+        sent = tasks.create_task(sending)
         async for record in consumer:
-            latencies[record.key] = time.monotonic() - sent[record.key]
-            if len(latencies) == count:
+            came[record.key] = time.time()
+            if len(came) == count:
                 break
-        await sending
-    return list(latencies.values())[_WARM_PAGES:]
-
-
-async def _send(
-    producer: AIOKafkaProducer, topic: str, pages: Sequence[Page], count: int, sent: dict[bytes, float]
-) -> None:
-    begun = time.monotonic()
-    for number in range(count):
-        await asyncio.sleep(begun + number / _PAGES_PER_SECOND - time.monotonic())
-        page = pages[number % len(pages)]
-        key = f"https://bench.example/{number}".encode()
-        sent[key] = time.monotonic()
-        await producer.send(topic, page.html, key)
+    times = [at - sent.result()[url] for url, at in came.items()]
+    return times[_WARM_PAGES:]
 
 
 def report_delivery(pairs: Sequence[Pair]) -> str:
