@@ -9,12 +9,11 @@ from pathlib import Path
 from statistics import quantiles
 
 from benchmarks.pages import Page
-from benchmarks.stream import create_new, new_topics
+from benchmarks.stream import create_new, new_topics, running
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.folder import free_ports, temporary_folder
-from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Worker
 from dehusk.streams.settings import KafkaSettings
@@ -47,17 +46,13 @@ async def _measure(stack: LocalStack, pages: Sequence[Page], labeler: str, direc
     kafka, topics = KafkaSettings(stack.addresses.kafka), new_topics()
     await create_new(kafka, topics)
     program = Worker(stack.addresses, topics, labeler, free_ports(1)[0])
-    worker = Service(program, directory / f"{topics.group}.log")
-    try:
-        await asyncio.to_thread(worker.start)
+    with running(program, directory):
         sent = await send_steadily(kafka, topics.input, pages, rate=_RATE, count=_PAGES, url=_URL)
         until = time.monotonic() + _STALL_SECONDS
         while (done := (await asyncio.to_thread(program.monitoring.report)).totals.pages) < _PAGES:
             if time.monotonic() > until:
                 raise UnavailableError(f"the worker has finished {done} of {_PAGES} pages")
             await asyncio.sleep(_LOOK_SECONDS)
-    finally:
-        await asyncio.to_thread(worker.stop)
     counted = dict(islice(sent.items(), _FIRST_PAGES, None))
     return Latency(labeler, await seconds_to_documents(kafka, topics.output, counted))
 

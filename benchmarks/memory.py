@@ -19,12 +19,11 @@ import psutil
 from benchmarks.hostile import HOSTILE, MID_SIZE, HostilePage
 from benchmarks.latency import seconds_to_documents, send_steadily
 from benchmarks.pages import Page
-from benchmarks.stream import create_new, new_topics, processes_on
+from benchmarks.stream import create_new, new_topics, processes_on, running
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.folder import free_ports, temporary_folder
-from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Worker
 from dehusk.streams.settings import KafkaSettings, TopicSettings
@@ -84,15 +83,11 @@ async def _measure(
     kafka, topics = KafkaSettings(stack.addresses.kafka), new_topics()
     await create_new(kafka, topics)
     program = _Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=True)
-    worker = Service(program, directory / f"{topics.group}.log")
     usage = WorkerUsage(labeler)
-    try:
-        await asyncio.to_thread(worker.start)
+    with running(program, directory):
         sending = asyncio.create_task(_send(kafka, topics.input, pages, rounds))
         await asyncio.to_thread(_watch, program, usage, _ORDINARY_PAGES + rounds * len(_PAGES))
         sent = await sending
-    finally:
-        await asyncio.to_thread(worker.stop)
     await _compare(kafka, topics, sent, usage)
     return usage
 

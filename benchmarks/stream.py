@@ -140,8 +140,8 @@ class Backlog:
         if not with_sites:
             addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
         worker = BenchedWorker(addresses, topics, labeler, port, with_blocks=False)
-        with running(worker, self.directory) as program:
-            yield program
+        with running(worker, self.directory):
+            yield worker
 
     def watch(self, program: Worker, labeler: str, *, with_sites: bool) -> DrainCost:
         """Measure a worker that empties it."""
@@ -154,12 +154,12 @@ def _measure(backlog: Backlog, labeler: str, *, with_sites: bool) -> DrainCost:
 
 
 @contextmanager
-def running(program: BenchedWorker, directory: Path) -> Iterator[BenchedWorker]:
+def running(program: Worker, directory: Path) -> Iterator[None]:
     """Run a worker, which logs into the directory."""
     worker = Service(program, directory / f"{program.topics.group}.log")
     try:
         worker.start()
-        yield program
+        yield
     finally:
         worker.stop()
 
