@@ -12,7 +12,6 @@ from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
 from dehusk.streams.sites.store import MemorySiteStatistics, SiteStatisticsStore
 
 _ADVICE = "run the command again, which counts no page twice, or clean with --site-statistics memory"
-_SAMPLES_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ async def sampling(where: str, redis: RedisSettings) -> AsyncIterator[Note | Non
     from dehusk.streams.sites.samples import open_samples  # noqa: PLC0415 its client is loaded only for it
 
     async with open_samples(replace(redis, url=where)) as samples:
-        writing = asyncio.create_task(samples.write_every(_SAMPLES_SECONDS))
+        writing = asyncio.create_task(samples.run())
         try:
             yield samples.note
         finally:

@@ -86,7 +86,7 @@ class SampleLog:
         async with self._writing:
             await self._write()
 
-    async def write_every(self, seconds: float) -> None:
+    async def run(self, seconds: float = 1.0) -> None:
         """Write the gathered samples at intervals until cancelled; what is being written then still is."""
         while True:
             await asyncio.sleep(seconds)

@@ -63,7 +63,6 @@ from dehusk.streams.worker_settings import WorkerSettings
 
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0
-_SAMPLES_SECONDS = 1.0
 _STALL_SECONDS = 300.0
 """Time without progress until a stall, in addition to the CPU time that the pages of a batch may take."""
 _DRAIN_SHARE = 0.7
@@ -164,7 +163,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:
             flow.run,
             *pipeline.background,
             *(partial(watch, dependency, check) for dependency, check in pipeline.checks),
-            partial(samples.write_every, _SAMPLES_SECONDS),
+            samples.run,
             partial(stay_in_group, app),
             partial(follow_bounds, app),
             watchdog.run,

@@ -594,7 +594,7 @@ async def test_samples_are_kept_if_their_writing_is_cancelled_at_the_end(redis: 
     await observe(redis, *pages("a.test", 4))
     async with open_samples(redis) as log:
         log.note("a.test", [DROPPED])
-        writing = asyncio.create_task(log.write_every(0))
+        writing = asyncio.create_task(log.run(0))
         while log._sites:  # noqa: ASYNC110 until it is writing
             await asyncio.sleep(0)
         writing.cancel()
