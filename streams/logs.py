@@ -14,7 +14,7 @@ ABOUT = ("topic", "partition", "offset", "url", "reason")
 """Extra attributes of a record, which are fields of a line of JSON."""
 _MAX_CHARACTERS = 1000
 """Limit of a line, so that no collector cuts it."""
-_OWN = ("dehusk",)
+_OWN = "dehusk"
 _REPEAT_SECONDS = 30.0
 _DENIAL = "uthoriz"
 """Part of `authorized` and `Authorization` in what aiokafka logs of a missing right."""
@@ -77,7 +77,7 @@ class Repetitions(logging.Filter):
 
         Of a missing right, once is enough: a worker names it for as long as it is missing.
         """
-        if record.name.partition(".")[0] in _OWN:
+        if record.name.partition(".")[0] == _OWN:
             return True
         now, event = time.monotonic(), (record.name, record.msg)
         if _DENIAL in record.getMessage():
@@ -118,8 +118,7 @@ def configure_logs(level: str, *, as_json: bool) -> None:
     handler.addFilter(calm_coordination)
     handler.addFilter(is_no_wait_for_unfinished_work)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    for package in _OWN:
-        logging.getLogger(package).setLevel(level.upper())
+    logging.getLogger(_OWN).setLevel(level.upper())
     if as_json:
         logging.captureWarnings(capture=True)
         sys.excepthook = _log_crash
