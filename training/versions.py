@@ -173,17 +173,8 @@ def publish(
     return difference
 
 
-def publish_trained(
-    model: "onnx.ModelProto",
-    answer: Answer,
-    pages: Sequence[EncodedPage],
-    card: str,
-    directory: Path,
-    *,
-    kinds: Kinds | None = None,
-) -> None:
-    """Publish a trained model as `publish` does, and print where it is and who uses it."""
-    difference = publish(model, answer, pages, card, directory, kinds=kinds)
+def report_published(directory: Path, difference: float) -> None:
+    """Print where a version is that `publish` has written, who uses it, and the difference."""
     click.echo(
         f"Wrote {directory}; largest difference from the trained one: {difference:.1e}.\n"
         f"What reads {directory.parent.parent} and names no version uses it from now on."

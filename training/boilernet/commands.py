@@ -26,7 +26,7 @@ from dehusk.training.boilernet.labeled_pages import (
 from dehusk.training.boilernet.trainer import Run, load_trained, network_answer, origin_of, train_boilernet
 from dehusk.training.runs import Preparation, read_scores, read_sources, report_broken, write_scores
 from dehusk.training.scores import BlockScores, block_table
-from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish_trained
+from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish, report_published
 
 _SCORES = "scores.json"
 _CARD = Path(__file__).with_name("card.template.md")
@@ -114,9 +114,10 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     run = runs[_held_out(pages, settings.data).median(_answers(runs))]
     scores = read_scores("evaluate", directory / _SCORES, settings)
     text = card(published, run, pages, read_sources(directory), scores)
-    checked = [encode(page.segmented) for page in held_out_pages(pages, settings.data)]
+    encoded = (encode(page.segmented) for page in held_out_pages(pages, settings.data))
+    checked = [page for page in encoded if len(page)]
     graph = build_model(run.network, run.vocabulary)
-    publish_trained(graph, network_answer(run), [page for page in checked if len(page)], text, target)
+    report_published(target, publish(graph, network_answer(run), checked, text, target))
 
 
 def card(

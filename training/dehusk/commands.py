@@ -28,7 +28,7 @@ from dehusk.training.pages.evaluation import (
 from dehusk.training.pages.prepared import PreparedPage, prepare_pages, prepared_pages
 from dehusk.training.runs import Preparation, read_scores, read_sources, report_broken, write_scores
 from dehusk.training.scores import markdown_table, word_f1
-from dehusk.training.versions import labeler_answer, labeler_kinds, new_version, publish_trained
+from dehusk.training.versions import labeler_answer, labeler_kinds, new_version, publish, report_published
 
 _SCORES = "dehusk-scores.json"
 _CARD = Path(__file__).with_name("card.template.md")
@@ -135,7 +135,8 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     weights = sum(each.numel() for each in trained.first.network.parameters())
     card = _card(pages, settings, published, ", ".join(read_sources(directory)), scores, weights=weights)
     checked = [page.encoded for page in pages[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
-    publish_trained(build_dehusk(trained), trained.answer, checked, card, target, kinds=trained.page_kinds)
+    graph, kinds = build_dehusk(trained), trained.page_kinds
+    report_published(target, publish(graph, trained.answer, checked, card, target, kinds=kinds))
 
 
 def _card(

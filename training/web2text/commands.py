@@ -27,7 +27,8 @@ from dehusk.training.versions import (
     HeldOut,
     labeler_answer,
     new_version,
-    publish_trained,
+    publish,
+    report_published,
     score_answers,
 )
 from dehusk.training.web2text.config import Split, Web2TextConfig, split
@@ -161,7 +162,7 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     seed = _held_out(parts.held_out).median(models)
     text = card(published, runs[seed], parts, read_sources(directory), scores)
     checked = [page.encoded for page in parts.held_out[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
-    publish_trained(build_web2text(models[seed]), models[seed], checked, text, target)
+    report_published(target, publish(build_web2text(models[seed]), models[seed], checked, text, target))
 
 
 def card(
