@@ -59,7 +59,7 @@ class TritonClient:
     `RefusedError`.
     """
 
-    def __init__(self, address: str, timeout: float, option: str = "") -> None:
+    def __init__(self, address: str, timeout: float = 60.0, option: str = "") -> None:
         self.address = address
         self.timeout = timeout
         """Seconds that one call may take."""

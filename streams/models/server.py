@@ -34,10 +34,6 @@ class Statistics:
 class ModelServer(TritonClient):
     """A Triton server, as an async context manager."""
 
-    def __init__(self, address: str, timeout: float = 60.0, option: str = "") -> None:
-        """Take the address, and the seconds that a call may take, with the option that sets them."""
-        super().__init__(address, timeout, option)
-
     async def __aenter__(self) -> Self:
         return self
 
