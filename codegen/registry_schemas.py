@@ -10,15 +10,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from google.protobuf import descriptor_pb2
 
 from codegen.json_schemas import OPTIONAL
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.streams.settings import ValueFormat
-from dehusk.streams.topics.protobuf import PACKAGE, field_numbers, proto_file
+from dehusk.streams.topics.protobuf import PACKAGE, field_numbers, parts_of, proto_file
 from dehusk.streams.topics.value_formats import DESCRIBED, FOLDER
 
 _AVRO = {str: "string", int: "long", float: "double", bool: "boolean", date: "string", datetime: "string"}
@@ -46,13 +45,6 @@ def write() -> None:
         (FOLDER / name).write_text(text)
 
 
-def _parts(hint: Any) -> tuple[Any, bool]:  # noqa: ANN401 of any type
-    """Return the type of a field, and True if it may be null; a day or a time is text."""
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    kinds = [part for part in parts if part is not NoneType]
-    return kinds[0], NoneType in parts
-
-
 def _avro_record(kind: Any, known: set[str]) -> dict[str, Any]:  # noqa: ANN401 a dataclass
     known.add(kind.__name__)
     hints = get_type_hints(kind)
@@ -64,7 +56,7 @@ def _avro_record(kind: Any, known: set[str]) -> dict[str, Any]:  # noqa: ANN401 
 
 
 def _avro_field(field: Field[Any], hint: Any, known: set[str]) -> dict[str, Any]:  # noqa: ANN401 of any type
-    kind, is_nullable = _parts(hint)
+    kind, is_nullable = parts_of(hint)
     if is_nullable:
         return {"name": field.name, "type": ["null", _avro_type(kind, known)], "default": None}
     default = {} if field.default is MISSING else {"default": field.default or _empty(kind, field.default)}
@@ -99,7 +91,7 @@ def _json_object(kind: Any) -> dict[str, Any]:  # noqa: ANN401 a dataclass
 
 
 def _json_type(hint: Any, path: str = "") -> dict[str, Any]:  # noqa: ANN401 of any type
-    kind, is_nullable = _parts(hint)
+    kind, is_nullable = parts_of(hint)
     if get_origin(kind) is tuple:
         schema = {"type": "array", "items": _json_type(get_args(kind)[0])}
     elif is_dataclass(kind):

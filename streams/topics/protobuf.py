@@ -78,11 +78,16 @@ def proto_file(numbers: Numbers) -> Any:  # noqa: ANN401 protobuf has no types
     return file
 
 
-def _add_field(message: Any, name: str, number: int, hint: Any) -> Any:  # noqa: ANN401 of any type
-    """Add a field to the description of a message; return the dataclass that it holds, if it does."""
+def parts_of(hint: Any) -> tuple[Any, bool]:  # noqa: ANN401 of any type
+    """Return the type of a field, and True if it may be null; a day or a time is text."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = [part for part in parts if part is not NoneType]
-    kind = datetime if datetime in kinds else kinds[0]
+    return kinds[0], NoneType in parts
+
+
+def _add_field(message: Any, name: str, number: int, hint: Any) -> Any:  # noqa: ANN401 of any type
+    """Add a field to the description of a message; return the dataclass that it holds, if it does."""
+    kind, is_nullable = parts_of(hint)
     field = message.field.add(name=name, number=number, label=_FIELD.LABEL_OPTIONAL)
     if get_origin(kind) is tuple:
         kind, field.label = get_args(kind)[0], _FIELD.LABEL_REPEATED
@@ -90,7 +95,7 @@ def _add_field(message: Any, name: str, number: int, hint: Any) -> Any:  # noqa:
         field.type, field.type_name = _FIELD.TYPE_MESSAGE, f".{PACKAGE}.{getattr(kind, '__name__', '')}"
         return kind
     field.type = _PLAIN[kind]
-    if NoneType in parts and field.label != _FIELD.LABEL_REPEATED:
+    if is_nullable and field.label != _FIELD.LABEL_REPEATED:
         field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
         message.oneof_decl.add(name=f"_{name}")
     return None
