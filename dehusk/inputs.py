@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any
 
 from dehusk.schemas.errors import ExtractionError
@@ -68,13 +69,19 @@ def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # 
         if "html" not in page:
             keys = ", ".join(map(repr, page))[:_MAX_KEYS]
             raise TypeError(f"the page has no key 'html', only {keys or 'none at all'}")
-        content_type, id_ = page.get("content_type") or "text/html", page.get("id")
-        number = isinstance(id_, int) and not isinstance(id_, bool)
-        return page.get("html"), page.get("url"), content_type, max_bytes, str(id_) if number else id_
+        content_type, id_ = _given(page, "content_type") or "text/html", _given(page, "id")
+        number = isinstance(id_, Integral) and not isinstance(id_, bool)
+        return page.get("html"), _given(page, "url"), content_type, max_bytes, str(id_) if number else id_
     if isinstance(page, tuple) and len(page) != 2:
         raise TypeError(f"a page is html, or a pair of html and URL, not a tuple of {len(page)}")
     html, url = page if isinstance(page, tuple) else (page, None)
     return html, url, "text/html", max_bytes, None
+
+
+def _given(page: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 a value of any type
+    """Return the value of a key, or None where it is missing, for which pandas has NaN and NaT."""
+    value = page.get(key)
+    return None if isinstance(value, float | datetime) and value != value else value  # noqa: PLR0124 these do
 
 
 def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +90,7 @@ def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TypeError: one of them has another type.
     """
-    fetched_at, language = page.get("fetched_at"), page.get("language") or None
+    fetched_at, language = _given(page, "fetched_at"), _given(page, "language") or None
     if fetched_at is not None and not isinstance(fetched_at, datetime):
         raise TypeError(f"fetched_at is {type(fetched_at).__name__}, not datetime")
     if language is not None and not isinstance(language, str):

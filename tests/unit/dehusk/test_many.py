@@ -11,6 +11,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dehusk
@@ -71,6 +72,21 @@ def test_a_page_is_html_a_pair_or_a_mapping() -> None:
         *[("", "")] * 2,
     ]
     assert [block.text for block in documents[-1].blocks or ()] == ["Привет, мир"]
+
+
+def test_a_mapping_may_be_a_row_of_pandas() -> None:
+    class MissingTime(datetime):
+        """A time that is not equal to itself, as pandas' NaT."""
+
+        def __ne__(self, other: object) -> bool:
+            return True
+
+    missing = float("nan")
+    row = {"html": PROSE, "id": np.int64(8), "url": missing, "content_type": missing, "language": missing}
+    row["fetched_at"] = MissingTime(2026, 5, 1)
+    ((_, document),) = dehusk.extract_many([row], processes=1, labeler="rules")
+    assert isinstance(document, dehusk.Document)
+    assert (document.id, document.url, document.fetched_at) == ("8", "", None)
 
 
 @pytest.mark.parametrize(
