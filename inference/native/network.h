@@ -74,12 +74,12 @@ typedef struct {
 
 extern const Code code_of_8, code_of_16;
 
-/* Return the code for a width, or NULL if this processor has no such vectors, or is slowed down by them: those without
-   AVX-512's second VBMI lower their clock. */
+/* Return the code for a width, or NULL if this processor has no such vectors, or gains nothing by them: those without
+   AVX-512's second VBMI lower their clock, and AMD's family 19h (Zen 4) takes them in two halves. */
 static inline const Code *find_code(int width) {
 #ifdef __x86_64__
-    int has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vbmi2");
-    if (width == 16) return has_512 ? &code_of_16 : NULL;
+    int has_512 = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
+    if (width == 16) return has_512 && !__builtin_cpu_is("amdfam19h") ? &code_of_16 : NULL;
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return NULL;
 #endif
     return width == 8 ? &code_of_8 : NULL;
