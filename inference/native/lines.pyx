@@ -6,7 +6,6 @@ from dehusk.inference.native.utf8 cimport fold, has_windows, without_invisible
 
 from textwrap import dedent
 
-cdef str JOINERS = "\u200c\u200d"
 cdef dict WINDOWS = {number: bytes([number]).decode("cp1252", "ignore") for number in range(0x80, 0xA0)}
 """Characters that browsers take for control characters with numbers of windows-1252."""
 
@@ -14,10 +13,7 @@ cdef dict WINDOWS = {number: bytes([number]).decode("cp1252", "ignore") for numb
 cdef str folded(String text):
     """Return a text with its white space folded and without invisible characters; it is changed in place."""
     text.length = fold(<unsigned char *> text.data, text.length)
-    line = _readable(text)
-    if text.length and text.data[0] >= 0x80:
-        return _unless_blank(line)
-    return line
+    return _readable(text)
 
 
 cdef str kept(String text, int *indent):
@@ -31,15 +27,10 @@ cdef str kept(String text, int *indent):
     if lines[:1].isspace():
         lines = dedent(lines)
         indent[0] = len(lines) - len(lines.lstrip())
-    return _unless_blank(lines.strip())
+    return lines.strip()
 
 
 cdef str _readable(String text):
     """Return a text with control characters replaced by those that they stand for."""
     characters = decoded(text)
     return characters.translate(WINDOWS) if has_windows(text.data, text.length) else characters
-
-
-cdef str _unless_blank(str text):
-    """Return a text, but nothing for one of nothing but characters that join letters or keep them apart."""
-    return "" if text and text[0] in JOINERS and not "".join(text.split()).strip(JOINERS) else text

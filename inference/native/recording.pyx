@@ -267,7 +267,7 @@ cdef class Recording:
         cdef Span *spans = <Span *> self._spans.data
         cdef int count = self._events.used // sizeof(Event), event = 0, waiting = 0, level
         cdef size_t position = 0, length
-        cdef uint32_t written = 0, character
+        cdef uint32_t written = 0, character, before = 0
         cdef Thing *thing
         cdef bint parted = False
         while count:
@@ -283,10 +283,12 @@ cdef class Recording:
                 break
             length = utf8.read(text.data + position, text.length - position, &character)
             if Py_UNICODE_ISSPACE(character):
-                parted = written > 0
-            elif not utf8.is_invisible(character):
+                parted, before = written > 0, 0
+            elif not utf8.is_invisible(character) and not (utf8.is_joiner(character) and utf8.is_idle(
+                before, text.data + position + length, text.length - position - length
+            )):
                 written += parted
-                parted = False
+                parted, before = False, character
                 while waiting < event:
                     if events[waiting].kind == START:
                         spans[events[waiting].span].start = written

@@ -10,6 +10,8 @@ cdef extern from "Python.h":
 cdef enum:
     DELETE = 0x7F
     SOFT_HYPHEN = 0xAD
+    FIRST_JOINED = 0x590  # Hebrew, and all scripts after it
+    FIRST_SPACE = 0x2000  # of those in a row, before marks of punctuation
     ZERO_WIDTH_SPACE = 0x200B
     ZWNJ = 0x200C  # joins no letters
     ZWJ = 0x200D  # joins letters
@@ -19,6 +21,7 @@ cdef enum:
     WORD_JOINER = 0x2060
     FIRST_ISOLATE = 0x2066
     LAST_ISOLATE = 0x2069  # of text in another direction
+    LAST_MARK = 0x206F  # of punctuation
     FIRST_ICON = 0xE000  # characters for private use, which fonts draw as icons
     LAST_ICON = 0xF8FF
     FIRST_FURTHER_ICON = 0xF0000  # all from here on
@@ -78,6 +81,34 @@ cdef inline bint is_invisible(uint32_t character) noexcept nogil:
         or FIRST_NONCHARACTER <= character <= LAST_NONCHARACTER
         or character == BYTE_ORDER_MARK
         or character & 0xFFFE == 0xFFFE
+    )
+
+
+cdef inline bint is_joiner(uint32_t character) noexcept nogil:
+    """Return True if a character joins letters or keeps them apart."""
+    return character == ZWNJ or character == ZWJ
+
+
+cdef inline bint is_idle(uint32_t before, const unsigned char *after, size_t size) noexcept nogil:
+    """Return True if a joiner stands between characters that need none.
+
+    Page builders write joiners into paragraphs that are to look empty, and leave them in others. `before` is the
+    character before, or 0; `after` is what follows.
+    """
+    cdef uint32_t following = 0
+    if size:
+        read(after, size, &following)
+    return not _is_joined(before) and not _is_joined(following)
+
+
+cdef inline bint _is_joined(uint32_t character) noexcept nogil:
+    """Return True for letters that joining changes, and for emoji."""
+    return (
+        character >= FIRST_JOINED
+        and not FIRST_SPACE <= character <= LAST_MARK
+        and character != REPLACEMENT
+        and not is_invisible(character)
+        and not Py_UNICODE_ISSPACE(character)
     )
 
 
@@ -185,6 +216,11 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
         if is_invisible(character):
             position += length
             continue
+        if is_joiner(character) and is_idle(
+            0 if parted or not written else last(data, written), data + position + length, size - position - length
+        ):
+            position += length
+            continue
         if parted:
             data[written] = c" "
             written += 1
@@ -228,9 +264,13 @@ cdef inline size_t without_invisible(unsigned char *data, size_t size) noexcept 
     cdef uint32_t character
     while position < size:
         length = read(data + position, size - position, &character)
-        if not is_invisible(character):
-            memmove(data + written, data + position, length)
-            written += length
+        if is_invisible(character) or is_joiner(character) and is_idle(
+            last(data, written) if written else 0, data + position + length, size - position - length
+        ):
+            position += length
+            continue
+        memmove(data + written, data + position, length)
+        written += length
         position += length
     return written
 
