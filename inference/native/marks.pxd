@@ -1,10 +1,11 @@
 """Marks that a page shows beside its text and that are none of it."""
 
 from libc.stdint cimport uint32_t
+from libc.string cimport memcmp
 
 from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.lexbor cimport Element, Node, String
-from dehusk.inference.native.markup cimport Tag, spells
+from dehusk.inference.native.markup cimport spells, tag_name
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -29,9 +30,27 @@ cdef inline bint is_permalink(Element *link) noexcept:
     return utf8.is_icon(mark) or mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN
 
 
-cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:
-    """Return True if a `<code>` in `<pre>` comes directly after another one: each is a line."""
-    return code.node.prev != NULL and code.node.prev.name == code.node.name and parent.preformatted
+cdef inline bint is_next_line(Element *element):
+    """Return True if an element in `<pre>` comes directly after another one, and each is a line of code.
+
+    Such are `<code>` in `<pre>`, and what has a class such as `line` or `code-line`.
+    """
+    cdef Node *before = element.node.prev
+    if before == NULL or before.name != element.node.name:
+        return False
+    if spells(tag_name(element.node.name), b"code"):
+        return spells(tag_name(element.node.parent.name), b"pre")
+    return _has_class_of_line(element) and _has_class_of_line(<Element *> before)
+
+
+cdef inline bint _has_class_of_line(Element *element):
+    cdef String classes = lexbor.value_of(element.classes), name
+    while classes.length:
+        name = _next_name(&classes)
+        if name.length >= 4 and not memcmp(name.data + name.length - 4, b"line", 4):
+            if name.length == 4 or name.data[name.length - 5] == c"-":
+                return True
+    return False
 
 
 cdef inline bint is_gutter(Element *element):

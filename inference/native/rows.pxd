@@ -77,4 +77,5 @@ cdef class Rows:
 
 cdef bint is_list(Row *row) noexcept
 cdef char parts_of(Row *row) noexcept
+cdef bint holds_no_text(Row *row) noexcept
 cdef int edge_of(Row *row) noexcept

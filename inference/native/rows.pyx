@@ -20,7 +20,7 @@ from dehusk.schemas.pages import Boundary, ElementFlag
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.BREAK, BLOCK = elements.BLOCK
 cdef int CUSTOM = elements.CUSTOM, ITEM = elements.ITEM
-cdef int LINE = Boundary.LINE.value
+cdef int LINE = Boundary.LINE.value, ROW = Boundary.ROW.value, TABLE = elements.TABLE
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 cdef int MAX_PATH = elements.MAX_PATH
 
@@ -332,6 +332,11 @@ cdef char parts_of(Row *row) noexcept:
     if not row.preformatted:
         return 0
     return c"\n" if row.kind == BLOCK and row.tag.kind < BREAK else row.tag.parts
+
+
+cdef bint holds_no_text(Row *row) noexcept:
+    """Return True for a list or a part of a table in preformatted text: white space between its lines is not shown."""
+    return row.preformatted and (is_list(row) or row.tag.tables == TABLE or row.tag.edge == ROW)
 
 
 cdef int edge_of(Row *row) noexcept:

@@ -15,7 +15,7 @@ from dehusk.inference.native.lists cimport Lists
 from dehusk.inference.native.marked cimport Marked
 from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.recording cimport Recording, is_struck
-from dehusk.inference.native.rows cimport NONE, Row, Rows, edge_of, is_list, parts_of
+from dehusk.inference.native.rows cimport NONE, Row, Rows, edge_of, holds_no_text, is_list, parts_of
 from dehusk.inference.native.styles cimport HIDING, UNDECLARED, Inherited, Scopes
 from dehusk.inference.native.symbols cimport Symbols
 from dehusk.inference.native.tables cimport Tables
@@ -201,7 +201,7 @@ cdef class Walk:
         is_in_code = parent != NONE and self._rows.at(parent).preformatted
         if (tag.tables == CELL or is_in_code) and marks.is_gutter(element):
             return NONE
-        if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
+        if is_in_code and marks.is_next_line(element):
             self._part(c"\n")
         index = self._rows.add(element, tag, parent, flags, shown)
         if parent != NONE and (self._rows.at(index).flags ^ self._rows.at(parent).flags) & HIDDEN:
@@ -322,7 +322,7 @@ cdef class Walk:
         cdef String before
         cdef int edge
         if space == text.length:
-            if self._open and not self._rows.is_foreign(row):
+            if self._open and not self._rows.is_foreign(row) and not holds_no_text(self._rows.at(row)):
                 append(&self._leaves, text.data, text.length)
             return 0
         if self._open and hidden != self._hidden:

@@ -33,6 +33,17 @@ def test_preformatted_text_keeps_its_lines() -> None:
         ("a {\n&nbsp;&nbsp;b&nbsp;c", ["a {\n  b c"]),
         ("<code>a</code><code>  b</code>\n<code>c</code> <code>d</code>e", ["a\n  b\nc de"]),
         ("<code><code>a</code><code>b</code></code>", ["ab"]),
+        (
+            "<span class=line>a</span><span class='line hl'>  b</span>\n<span class=line>c</span>d",
+            ["a\n  b\ncd"],
+        ),
+        ("<span class=x-code-line>a</span><span class=code-line></span><span class=code-line>b", ["a\nb"]),
+        (
+            "<u class=line>a</u><i class=line>b</i><i class=underline>c</i><i class=inline>d</i>e",
+            ["abcde"],
+        ),
+        ("<ol>\n<li>a\n<li>  b</li>\n<li>\n</li>\n<li>c</ol>", ["a\n  b\n\nc"]),
+        ("<table>\n <tr>\n  <td>a</td>\n  <td>b</td>\n </tr>\n <tr><td>c</table>", ["a\tb\nc"]),
         ("<span style=display:block>a</span><a style='display: block'>  b</a>c", ["a\n  b\nc"]),
     ],
 )
