@@ -4,9 +4,10 @@ Authors mark up parts of words, and they part words by style alone. Which of bot
 """
 
 from libc.stdint cimport uint32_t
+from libc.string cimport memchr
 
 from dehusk.inference.native cimport utf8
-from dehusk.inference.native.lexbor cimport String
+from dehusk.inference.native.lexbor cimport TEXT, Node, String, text_of
 from dehusk.inference.native.tokens cimport writes_no_spaces
 
 cdef extern from "Python.h":
@@ -50,6 +51,45 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
     if edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
         return False
     return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
+
+
+cdef inline bint parts_phrases(String before, String text, Node *ended, Node *begun) noexcept:
+    """Return True if an element that marks letters, as `<b>` does, is no part of the word that it stands at.
+
+    Such is an element that `ended` or has `begun` there, if it has several words or ends in a colon.
+    """
+    cdef uint32_t last = utf8.last(before.data, before.length), first, second = 0
+    cdef size_t size = utf8.read(text.data, text.length, &first)
+    if ended != NULL and last == c":":
+        return Py_UNICODE_ISALNUM(first) and Py_UNICODE_ISALPHA(_before_last(before))
+    if size == text.length or not Py_UNICODE_ISUPPER(first):
+        return False
+    utf8.read(text.data + size, text.length - size, &second)
+    if not Py_UNICODE_ISLOWER(second) or not (Py_UNICODE_ISLOWER(last) or _ends_phrase(last)):
+        return False
+    if Py_UNICODE_ISLOWER(last) and _ends_in_one_letter(before):
+        return False
+    return _is_phrase(ended) or _is_phrase(begun)
+
+
+cdef inline bint _ends_phrase(uint32_t character) noexcept:
+    if character == c"." or character == c"!" or character == c"?" or character == c")":
+        return True
+    return _is_currency(character)
+
+
+cdef inline bint _is_phrase(Node *element) noexcept:
+    """Return True if the text that an element begins with has several words, or ends in a colon."""
+    cdef Node *node = element
+    cdef String text
+    while node != NULL and node.type != TEXT:
+        node = node.first_child
+    text = text_of(node)
+    while text.length and text.data[text.length - 1] == c" " and node.next == NULL:
+        text.length -= 1
+    if not text.length:
+        return False
+    return text.data[text.length - 1] == c":" or memchr(text.data + 1, c" ", text.length - 1) != NULL
 
 
 cdef inline bint _symbol_separates(String before, String text, int edges) noexcept:

@@ -30,7 +30,7 @@ from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 cdef enum:
     MAX_LINK = 500  # bytes of an address
 
-cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
+cdef int SKIPPED = elements.SKIPPED, TIGHT = elements.TIGHT, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int VISIBILITY = Boundary.VISIBILITY.value, SPACE = Boundary.SPACE.value
@@ -71,6 +71,8 @@ cdef class Walk:
     cdef Buffer _signs  # that elements put before their texts, while no text was read in them
     cdef bint _open, _hidden
     cdef int _edges  # of inline elements since its last text
+    cdef Node *_ended  # the element that marks letters and ended last since then, and the one that began last
+    cdef Node *_begun
     cdef char _shift  # character for the last raising or lowering since then, or its end, where digits meet
     cdef bint _in_code  # its last text is code
     cdef int _common, _block, _leaf_count
@@ -246,6 +248,8 @@ cdef class Walk:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
         elif row.tag.shift:
             self._shift = row.tag.shift
+        elif row.kind == TIGHT:
+            self._begun = &row.element.node
         if self._recording._whole:
             self._recording.enter(row, index, len(self.texts), self._leaves.used)
             if row.element.node.name == HR and not row.flags & HIDDEN:
@@ -292,6 +296,8 @@ cdef class Walk:
             self._edges |= edges.END
         elif tag.shift:
             self._shift = c" "
+        elif row.kind == TIGHT:
+            self._ended, self._begun = &row.element.node, NULL
         if self._recording._depth:
             self._recording.leave(index, self._leaves.used)
         if index == self._common:
@@ -332,9 +338,10 @@ cdef class Walk:
             self._boundary = edge
         if not self._open:
             self._open, self._hidden, self._common = True, hidden, row
-        elif (self._edges or self._shift) and not preformatted:
+        elif (self._edges or self._shift or self._ended or self._begun) and not preformatted:
             self._part_words(text, self._in_code and in_code)
         self._edges, self._shift, self._in_code = 0, 0, in_code
+        self._ended = self._begun = NULL
         self._block = self._common
         self._leaf_count += 1
         if self._block_texts is not None:
@@ -369,7 +376,10 @@ cdef class Walk:
             if self._shift == c"^" and edges.is_price(self._text(), text):
                 self._shift = c"."
             append(&self._leaves, &self._shift, 1)
-        elif self._edges and not in_code and edges.would_merge(self._text(), text, self._edges):
+        elif not in_code and (
+            self._edges and edges.would_merge(self._text(), text, self._edges)
+            or (self._ended or self._begun) and edges.parts_phrases(self._text(), text, self._ended, self._begun)
+        ):
             append(&self._leaves, b" ", 1)
         return 0
 

@@ -94,6 +94,7 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
         ("<p>a <b>b</b> <strong>c <i>d</i></strong> <em>e</em>", "a **b** **c *d*** *e*"),
         ("<p>one<br>two<br><br>three", "one\\\ntwo\n\nthree"),
         ("<p>\u200da\u200d <b>b\u200d</b> c \u200d<i>d</i>\u200d e", "a **b** c *d* e"),
+        ("<p><b>Fast delivery</b>We <i>ship it</i>Now", "**Fast delivery** We *ship it* Now"),
         ("<p>a <code>b</code> <kbd>c`d</kbd> <tt>`e`</tt>", "a `b` ``c`d`` `` `e` ``"),
         ("<div>a</div><div>b</div>", "a\n\nb"),
         ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),

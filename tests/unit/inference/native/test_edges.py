@@ -38,9 +38,33 @@ from dehusk.inference.segmentation.segmentation import segment
         ),
         ("<span>Use</span><code>Foo</code>", "Use Foo"),
         ("word<a>[1]</a><a>[2]</a>", "word[1] [2]"),
+        (
+            "<b>Fast delivery</b>We ship <i>the <u>same day</u></i>Or not",
+            "Fast delivery We ship the same day Or not",
+        ),
+        (
+            "in<em>Alpine Huts</em> 5 €<small>With tax</small> <b>It is.</b>Then",
+            "in Alpine Huts 5 € With tax It is. Then",
+        ),
+        ("<b>Colour:</b>red <b>Size:</b>12 fast<b>Cons:</b>Dear", "Colour: red Size: 12 fast Cons: Dear"),
     ],
 )
 def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str) -> None:
+    assert segment(html.encode()).texts == (text,)
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<b>You</b>Tube <i>i</i>Phone Java<b>Script</b>", "YouTube iPhone JavaScript"),
+        (
+            "<b>two word</b>s a<b>B c</b> <b>at 12:</b>30 <b>the U.</b>S. <b>my e</b>Book",
+            "two words aB c at 12:30 the U.S. my eBook",
+        ),
+        ("<code>a b</code><code>Foo</code>", "a bFoo"),
+    ],
+)
+def test_what_is_marked_in_a_word_is_part_of_it(html: str, text: str) -> None:
     assert segment(html.encode()).texts == (text,)
 
 
