@@ -1,15 +1,17 @@
 """The address of an image, even if a script loads it on scrolling, and the formula that it may show."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from html.parser import HTMLParser
 
 ATTRIBUTES = (
     *("src", "srcset", "width", "height", "alt"),
-    *("data-src", "data-original", "data-lazy-src", "data-srcset", "data-lazy-srcset"),
+    *("data-src", "data-original", "data-lazy-src", "data-lazy", "data-wpfc-original-src"),
+    *("data-srcset", "data-lazy-srcset"),
 )
 """Attributes that are read."""
 
-_LAZY = ("data-src", "data-original", "data-lazy-src")
+_LAZY = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-wpfc-original-src")
 _SETS = ("data-srcset", "data-lazy-srcset", "srcset")
 _FORMULAS = frozenset(
     {
@@ -23,16 +25,69 @@ _RENDERERS = re.compile(r"latex\.php\?|//latex\.codecogs\.com/|/equation\?tex=|/
 """Addresses of servers that draw formulas."""
 _MAX_ICON = 16
 """Pixels on a side; smaller images are icons, lines or tracking pixels."""
+_IMAGE = re.compile(r"<img\s[^<>]*>", re.IGNORECASE)
+_BLANK_TYPES = frozenset({"gif", "png", "svg", "webp"})
+_MAX_FILE = 200
+"""Characters of the name of a file that is looked at."""
+_BLANK = frozenset(
+    {
+        *("blank", "spacer", "shim", "pixel", "trans", "transparent", "dummy", "1x1", "placeholder"),
+        *("lazy", "lazyload", "lazyloader", "load", "loader", "loading", "preloader"),
+    }
+)
+"""Words in the names of files that show nothing, or that something is being loaded."""
+_BESIDE_BLANK = frozenset(
+    {"ajax", "bg", "default", "empty", "gray", "grey", "image", "img", "px", "white", "woocommerce"}
+)
 
 
 def address_of(attributes: Mapping[str, str]) -> str | None:
-    """Return the address of an image, or None for an icon, a tracking pixel and an image within the page."""
-    if any(_is_small(attributes.get(side, "")) for side in ("width", "height")):
-        return None
+    """Return the address of an image, or None for one within the page, and one that fills a place."""
     sets = (_first_of_set(attributes.get(name, "")) for name in _SETS)
-    lazy = (attributes.get(name, "").strip() for name in _LAZY)
-    candidates = (*lazy, attributes.get("src", "").strip(), *sets)
-    return next((each for each in candidates if each and not each.lower().startswith("data:")), None)
+    named = (attributes.get(name, "").strip() for name in (*_LAZY, "src"))
+    return next((each for each in (*named, *sets) if each and not _fills_place(each)), None)
+
+
+def address_of_any(alternatives: Iterable[Mapping[str, str]]) -> str | None:
+    """Return the first address that one of several images has, or None."""
+    return next(filter(None, map(address_of, alternatives)), None)
+
+
+def is_icon(attributes: Mapping[str, str]) -> bool:
+    """Return True for an icon, a line or a tracking pixel, by its size."""
+    return any(_is_small(attributes.get(side, "")) for side in ("width", "height"))
+
+
+def in_noscript(html: str) -> dict[str, str]:
+    """Return the attributes of the image that readers without scripts get; none without an image."""
+    image = _Image()
+    if tag := _IMAGE.search(html):
+        image.feed(tag[0])
+    return image.attributes
+
+
+class _Image(HTMLParser):
+    """Parser of a tag alone, which keeps its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attributes: dict[str, str] = {}
+
+    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes = {name: value or "" for name, value in attrs}
+
+
+def _fills_place(address: str) -> bool:
+    """Return True for an address within the page, and for a file that is named after showing nothing."""
+    if address[0] == "#" or address[:5].lower() == "data:":
+        return True
+    stem, _, kind = re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2].lower().rpartition(".")
+    if kind not in _BLANK_TYPES or len(stem) > _MAX_FILE:
+        return False
+    words = {word for word in re.split("[-_.]", stem) if word}
+    if words.isdisjoint(_BLANK):
+        return False
+    return all(word in _BLANK or word in _BESIDE_BLANK or re.search(r"\d", word) for word in words)
 
 
 def _is_small(pixels: str) -> bool:

@@ -38,6 +38,8 @@ cdef enum:  # white space beside something embedded
 cdef enum:
     MAX_TEXT = 1000  # characters of an image's alternative text
     MAX_TEX = 10_000  # bytes
+    MAX_SOURCES = 10  # of a picture
+    MAX_NOSCRIPT = 10_000  # bytes
     MAX_PROGRAM = 20_000  # bytes of a script that may set a typesetter up
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
@@ -48,6 +50,7 @@ cdef int EMBEDDED_FORMULA = Embedded.FORMULA, EMBEDDED_DISPLAYED = Embedded.DISP
 cdef uintptr_t SCRIPT = number_of(b"script"), STYLE_SHEET = number_of(b"link")
 cdef uintptr_t FRAME = number_of(b"iframe"), VIDEO = number_of(b"video"), AUDIO = number_of(b"audio")
 cdef uintptr_t DEL = number_of(b"del"), S = number_of(b"s"), STRIKE = number_of(b"strike")
+cdef uintptr_t SOURCE = number_of(b"source"), NOSCRIPT = number_of(b"noscript")
 cdef uintptr_t INPUT = number_of(b"input"), HEAD = number_of(b"head")
 cdef dict MARKS = {
     "a": Mark.LINK,
@@ -222,7 +225,11 @@ cdef class Recording:
         formula = pictures.tex_of(found, classes(element))
         if formula and len(formula) <= MAX_TEX:
             return self._embed(EMBEDDED_FORMULA, row, block, offset, NO_STRING, self._string_of(formula))
+        if pictures.is_icon(found):
+            return 0
         address = pictures.address_of(found)
+        if address is None:
+            address = pictures.address_of_any(_alternatives(element))
         if address is None or len(address) > MAX_ADDRESS:
             return 0
         text = self._string_of(" ".join(found.get("alt", "")[:MAX_TEXT].split()))
@@ -363,6 +370,23 @@ cdef class Recording:
             if marks[5 * mark + 3] == STRUCK:
                 found.append((marks[5 * mark], marks[5 * mark + 1], marks[5 * mark + 2]))
         return np.array(found, np.int32).T.copy() if found else None
+
+
+cdef list _alternatives(Element *image):
+    """Return the attributes of what stands for an image: sources before it, the image in a `<noscript>` after it."""
+    cdef Node *node = lexbor.element_up_to(image.node.prev)
+    cdef String noscript
+    found = []
+    while node != NULL and node.name == SOURCE and len(found) < MAX_SOURCES:
+        found.append(attributes(<Element *> node))
+        node = lexbor.element_up_to(node.prev)
+    found.reverse()
+    node = lexbor.element_from(image.node.next)
+    if node != NULL and node.name == NOSCRIPT:
+        noscript = lexbor.text_of(node.first_child)
+        if noscript.length <= MAX_NOSCRIPT:
+            found.append(pictures.in_noscript(decoded(noscript)))
+    return found
 
 
 cdef bint is_struck(Row *row) noexcept:

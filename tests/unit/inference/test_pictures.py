@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.pictures import address_of, tex_of
+from dehusk.inference.pictures import address_of, address_of_any, in_noscript, is_icon, tex_of
 
 
 @pytest.mark.parametrize(
@@ -11,10 +11,18 @@ from dehusk.inference.pictures import address_of, tex_of
         ({"src": "data:image/gif;base64,AA", "srcset": "a 1x, b 2x"}, "a"),
         ({"src": "a", "srcset": "b"}, "a"),
         ({"data-srcset": "a, b 2x"}, "a"),
-        ({"src": "a", "width": "100%"}, "a"),
-        ({"src": "a", "width": "17", "height": "600"}, "a"),
-        ({"src": "a", "width": "600", "height": "1"}, None),
-        ({"src": "a", "width": "16px"}, None),
+        ({"src": "/img/blank.gif", "srcset": "b 1x"}, "b"),
+        ({"src": "/1x1.trans.gif?v=1", "data-lazy": "b"}, "b"),
+        ({"src": "/lazy_placeholder.gif", "data-wpfc-original-src": "b"}, "b"),
+        ({"src": "/grey-placeholder.png"}, None),
+        ({"src": "/Spacer.GIF", "data-src": "#"}, None),
+        ({"src": "/placeholder.60f9b1840c.svg"}, None),
+        ({"srcset": "#, # 2x"}, None),
+        ({"src": "/blank.gif/"}, "/blank.gif/"),
+        ({"src": "/blank-page.png"}, "/blank-page.png"),
+        ({"src": "/transparent.jpg"}, "/transparent.jpg"),
+        ({"src": "/white.gif"}, "/white.gif"),
+        ({"src": "/x?file=/blank.gif"}, "/x?file=/blank.gif"),
         ({"src": "DATA:x"}, None),
         ({"srcset": " "}, None),
         ({}, None),
@@ -24,6 +32,27 @@ def test_an_image_has_the_address_that_a_script_would_load(
     attributes: dict[str, str], address: str | None
 ) -> None:
     assert address_of(attributes) == address
+
+
+def test_an_image_without_an_address_has_that_of_an_alternative() -> None:
+    assert address_of_any([{}, {"srcset": "data:x"}, {"srcset": "a 2x"}, {"src": "b"}]) == "a"
+    assert address_of_any([{"src": "/spacer.gif"}]) is None
+    assert in_noscript("text<IMG src='a?b=1&amp;c' alt>\n<img src=d>") == {"src": "a?b=1&c", "alt": ""}
+    assert in_noscript("<p><image src=a><img<![x") == {}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "icon"),
+    [
+        ({"width": "100%"}, False),
+        ({"width": "17", "height": "600"}, False),
+        ({"width": "600", "height": "1"}, True),
+        ({"width": "16px"}, True),
+        ({}, False),
+    ],
+)
+def test_an_icon_is_small(attributes: dict[str, str], *, icon: bool) -> None:
+    assert is_icon(attributes) is icon
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,16 @@ def test_a_link_goes_around_blocks_and_code() -> None:
         ("<p>a<p><img src=d.png><p>b", "a\n\n![](https://a.test/b/d.png)\n\nb"),
         ("<p>a<figure><img src=d><figcaption>e</figcaption></figure>", "a\n\n![](https://a.test/b/d)\n\ne"),
         ("<p>a<p><img src='data:image/gif;base64,AAAA' data-src=d><p>b", "a\n\n![](https://a.test/b/d)\n\nb"),
+        (
+            "<p>a<p><img alt=c><noscript><img src='d&amp;e'></noscript><p>b",
+            "a\n\n![c](https://a.test/b/d&e)\n\nb",
+        ),
+        (
+            "<p>a <picture><source srcset='d 1x'><source srcset=e><img src=blank.gif></picture><p>b",
+            "a ![](https://a.test/b/d)\n\nb",
+        ),
+        ("<p>a<p><img width=9><noscript><img src=d></noscript><p>b", "a\n\nb"),
+        ("<p>a<p><img src=loading.svg><noscript>Turn on scripts</noscript><p>b", "a\n\nb"),
         ("<p>a<p><img srcset='d 1x, e 2x'><p>b", "a\n\n![](https://a.test/b/d)\n\nb"),
         ("<p>a<p><a href=e><img src=d></a><p>b", "a\n\n![](https://a.test/b/d)\n\nb"),
         ("<p>a<p hidden><img src=d></p><p>b", "a\n\nb"),
