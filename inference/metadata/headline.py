@@ -47,6 +47,8 @@ _MIN_TEXT, _MAX_TEXT = 15, 320
 """Characters of a text in the title that may."""
 _MIN_ALIKE, _MIN_ALIKE_OF_SEVERAL = 0.15, 0.4
 """Such words of all words of both: where there is one heading of level 1, and where there are several."""
+_MIN_LOWER, _MIN_MOST = 4, 0.7
+"""Words of a heading of a lower level, and their share of the title's, from which it is the headline."""
 
 _WEAK = re.compile(r"\s*:\s+|\s+:|\s+-|-\s+|,\s+")
 """Separators before or after the site's name alone."""
@@ -186,7 +188,7 @@ class _Search:
         self._sources = page.headline_sources or HeadlineSources()
         self._others = 0 if frequencies is None else frequencies.pages_seen - 1
         self._site_name = normal(clean_title(self._sources.site_name))
-        self._labels = _labels(url)
+        self._host, self._labels = _names_in_host(url)
         self._title = split_title(clean_title(page.title))
         self._shared = self._shared_parts()
         self._main = [each for each in self._headings_of((1,)) if not self._is_site(each.name)]
@@ -219,7 +221,7 @@ class _Search:
     def _heading(self, titles: tuple[_Own, _Own]) -> str:
         """Return the heading that is the headline; empty if none is."""
         owns = [own for own in dict.fromkeys(titles) if own.text]
-        return self._named(owns) or self._alike(owns) or self._sole(owns)
+        return self._named(owns) or self._alike(owns) or self._lower(owns) or self._sole(owns)
 
     def _shared_parts(self) -> frozenset[str]:
         """Return the parts of the title that are the site's, or a section's, by the titles of other pages."""
@@ -265,7 +267,13 @@ class _Search:
 
     def _is_site(self, name: str) -> bool:
         """Return True if a normalised text is the name of the site."""
-        return name in self._shared or name == self._site_name or name.replace(" ", "") in self._labels
+        letters = name.replace(" ", "")
+        return (
+            name in self._shared
+            or name == self._site_name
+            or letters in self._labels
+            or letters == self._host
+        )
 
     def _names_site(self, name: str) -> bool:
         """Return True if a part of a title names the site, perhaps with a word of its own."""
@@ -334,6 +342,17 @@ class _Search:
                     best, most = each.text, shared
         return best
 
+    def _lower(self, owns: Sequence[_Own]) -> str:
+        """Return the first heading of level 2 or 3 that is most of a title with other words beside it."""
+        titles = [own.name for own in owns]
+        for each in self._headings_of((2, 3)):
+            words = len(each.name.split())
+            if words < _MIN_LOWER or each.text.endswith(("...", "…")) or self._is_shared(each):
+                continue
+            if any(contains(name, each.name) and words >= _MIN_MOST * len(name.split()) for name in titles):
+                return each.text
+        return ""
+
     def _sole(self, owns: Sequence[_Own]) -> str:
         """Return the only heading of level 1, unless it is in the last part of a title."""
         texts = {
@@ -372,8 +391,9 @@ def _is_end(text: str, end: str) -> bool:
     return text.startswith(end) or text.endswith(end)
 
 
-def _labels(url: str) -> tuple[str, ...]:
-    """Return the labels of a URL's host that may be a name, without hyphens."""
-    host = _HOST.match(url)
-    labels = host[1].lower().removeprefix("www.").split(".")[:-1] if host else ()
-    return tuple(label.replace("-", "") for label in labels if len(label) > 2)
+def _names_in_host(url: str) -> tuple[str | None, tuple[str, ...]]:
+    """Return a URL's host, None without one, and its labels that may be a name; without hyphens and dots."""
+    if not (host := _HOST.match(url)):
+        return None, ()
+    labels = host[1].lower().removeprefix("www.").replace("-", "").split(".")
+    return "".join(labels), tuple(label for label in labels[:-1] if len(label) > 2)

@@ -45,6 +45,17 @@ def headline_of(html: str) -> str | None:
         ("On foxes | Wildlife", "<h1>Wildlife</h1><h3>On foxes</h3><h2>Food</h2>", "On foxes"),
         ("Foxes in winter and spring", "<h1>The winter of foxes, and their spring</h1>", None),
         ("Foxes in winter and spring", "<h1>An unlikely friend</h1>", "An unlikely friend"),
+        (
+            "Topic: foxes in winter and spring",
+            "<h1>Wild</h1><h2>Foxes in winter and spring</h2>",
+            "Foxes in winter and spring",
+        ),
+        ("Topic: foxes in winter and spring", "<h1>Wild</h1><h3>Foxes in winter and…</h3>", "Wild"),
+        (
+            "Topic: foxes in winter and spring",
+            "<h1>Wild</h1><h2>Foxes in winter</h2><h3>Foxes and winter in spring</h3>",
+            "Wild",
+        ),
         ("Foxes of winter", "<h1>Animals</h1><h1>Food</h1>", "Foxes of winter"),
         ("狐の食べ物_動物図鑑", "<h1>狐の食べ物</h1>", "狐の食べ物"),
         ("狐の食べ物_動物図鑑", "", "狐の食べ物"),
@@ -83,6 +94,12 @@ def test_a_heading_that_the_title_names_or_is_like_or_the_only_one(
 )
 def test_a_title_without_the_name_of_its_site(title: str, headline: str) -> None:
     assert headline_of(page_of(title)) == headline
+
+
+def test_a_heading_of_the_address_of_the_site_is_no_headline() -> None:
+    page = page_of("Site.Example Red foxes", "<h1>site.example</h1>")
+    assert find_headline(segmented(page), "https://www.site.example/a") == "Site.Example Red foxes"
+    assert find_headline(segmented(page), "") == "site.example"
 
 
 def test_what_is_declared_goes_before_the_title_but_after_headings() -> None:
