@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from dehusk.schemas.errors import ConflictError, DehuskError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, ConflictError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Change, Claim, Scope
 from dehusk.streams.rollout.control import (
     Control,
@@ -38,6 +38,8 @@ class HeldClaim:
 
     def __init__(self, topic: ControlTopic, scope: Scope, change: Change) -> None:
         self.key = ControlKey(scope, claim=uuid4().hex)
+        self.may_be_written = False
+        """True once the topic may have a record of it."""
         self._topic = topic
         self._claim = Claim(change, datetime.now(UTC))
 
@@ -64,7 +66,12 @@ class HeldClaim:
             UnavailableError: the brokers do not answer.
         """
         claim = replace(self._claim, until=datetime.now(UTC) + LEASE)
-        await write(self._topic, [Record(self.key.encode(), claim.encode())])
+        before, self.may_be_written = self.may_be_written, True
+        try:
+            await write(self._topic, [Record(self.key.encode(), claim.encode())])
+        except ConfigurationError:  # the topic refuses it
+            self.may_be_written = before
+            raise
         control, now = await read_control(self._topic), datetime.now(UTC)
         holder = control.claim_on(self.key.scope.model, now)
         if holder is not None and holder != self.key:
@@ -124,7 +131,8 @@ async def claimed(
         if keeping is not None:
             keeping.cancel()
             await asyncio.wait([keeping])
-        await _withdraw(topic, done)
+        if claim.may_be_written:
+            await _withdraw(topic, done)
 
 
 def _held_by(holder: ControlKey, claim: Claim) -> ConflictError:

@@ -177,6 +177,27 @@ async def test_a_claim_that_cannot_be_taken_away_hides_no_other_error(
     assert len(topic.control().claims) == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "stays"), [(ConfigurationError("no right"), False), (UnavailableError("away"), True)]
+)
+async def test_a_claim_that_the_topic_refuses_is_not_said_to_stay(
+    topic: Topic,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    stays,
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(claims, "write", refuse)
+    with pytest.raises(type(error)):
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+            raise AssertionError("it was not to begin")
+    assert ("stays until it expires" in caplog.text) == stays
+    assert topic.control().claims == {}
+
+
 @given(pauses=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), min_size=2, max_size=5))
 def test_of_several_commands_at_once_one_at_a_time_goes_on(pauses: list[tuple[int, int]]) -> None:
     topic, holders = Topic(state_record(SCOPE, START)), []
