@@ -21,7 +21,7 @@ from faust.types import TP
 
 from dehusk.streams.kafka.errors import unreadable_batch
 from dehusk.streams.kafka.input_topics import is_pattern
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.membership import Membership, rejoin_after_error
 from dehusk.streams.worker.process import fail_at
 
 DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
@@ -219,14 +219,13 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         """Join the group again after an error, which aiokafka keeps, and waits, until somebody takes it."""
         coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 Faust fetches without it
         try:
-            coordinator.check_errors()
+            rejoin_after_error(coordinator)
         except KafkaError as error:
             if coordinator._coordination_task.done():  # noqa: SLF001 it will never join again
                 raise
             if not isinstance(error, DENIED) and str(error) != self._kept_out_by:
                 _log.warning("group %s cannot be joined, which is tried again: %s", self.app.conf.id, error)
                 self._kept_out_by = str(error)
-            coordinator.request_rejoin()
 
     def _exist(self, partitions: Iterable[TP]) -> bool:
         consumer = self._ensure_consumer()

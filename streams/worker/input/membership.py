@@ -110,3 +110,19 @@ class Membership:
             return await send(node, request, **options)
 
         client.send = send_guarded
+
+
+def rejoin_after_error(coordinator: Any) -> None:  # noqa: ANN401 aiokafka has no types
+    """Have aiokafka's coordinator join its group again after an error, which it keeps until it is taken.
+
+    By itself it would send no heartbeat any more after one that was refused.
+
+    Raises:
+        KafkaError: the error.
+    """
+    try:
+        coordinator.check_errors()
+    except KafkaError:
+        if not coordinator._coordination_task.done():  # noqa: SLF001 else it never joins again
+            coordinator.request_rejoin()
+        raise

@@ -21,7 +21,7 @@ from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.sites.revisits import FirstPage
 from dehusk.streams.sources.source import Record
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.membership import Membership, rejoin_after_error
 from dehusk.streams.worker_settings import WorkerSettings
 
 _MAX_REQUESTS = 8
@@ -149,6 +149,7 @@ class Requests:
 
     async def _fetch(self) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
         with kafka_errors(self._kafka):
+            rejoin_after_error(self._consumer._coordinator)  # noqa: SLF001 there is no getter
             fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]] = await self._consumer.getmany(
                 timeout_ms=_POLL_MS, max_records=_MAX_REQUESTS
             )

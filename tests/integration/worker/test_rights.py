@@ -4,7 +4,7 @@ import asyncio
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +13,14 @@ import orjson
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.client import Topic, check_rights, create_topics, ensure_topics
 from dehusk.streams.kafka.rights import worker_rights
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.revisits.requests import Request, open_requests, write_request
+from dehusk.streams.worker_settings import WorkerSettings
 from tests.integration.secured_kafka import PASSWORD, USER, SecuredKafka, secured_kafka
 from tests.integration.worker.conftest import DEHUSK, Bench, Worker
 
@@ -236,6 +240,39 @@ async def test_pages_do_not_wait_for_a_right_on_figures_or_versions(
     await guarded.until(lambda: running.page("readyz") == "ok\n")
     assert not running.says("Traceback")
     assert running.stop() == 0
+
+
+async def test_second_cleanings_go_on_once_their_group_may_be_joined_again(
+    guarded: Bench, secured: SecuredKafka, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the group of the pages does, which is another client's."""
+    topics, handled = guarded.topics, []
+    settings = WorkerSettings(kafka=secured.user, topics=topics, session_seconds=6)
+    group = ("Read", "group", topics.revisit_group)
+    await secured.allow("Read", "topic", topics.revisits)
+    await secured.allow(*group)
+
+    async def ask(site: str) -> None:
+        await guarded.produce_to(topics.revisits, [write_request(Request(site), topics.group)])
+
+    async def handle(requests: Sequence[Request]) -> None:
+        handled.extend(request.site for request in requests)
+
+    membership = Membership(settings.session_seconds)
+
+    async def renew() -> None:
+        membership.mark_drained()
+
+    async with open_requests(settings, topics.revisits, membership) as requests:
+        running = asyncio.create_task(requests.run(handle, renew))
+        await ask("before.example")
+        await guarded.until(lambda: handled)
+        await secured.forbid(*group)
+        await guarded.until(lambda: f"lacks Read on group {topics.revisit_group}; an admin" in caplog.text)
+        await secured.allow(*group)
+        await ask("after.example")
+        await guarded.until(lambda: "after.example" in handled)
+        await cancel([running])
 
 
 async def test_a_topic_that_comes_later_and_may_not_be_read_is_named(

@@ -5,7 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectionError
+from aiokafka.errors import (
+    CommitFailedError,
+    GroupAuthorizationFailedError,
+    IllegalStateError,
+    KafkaConnectionError,
+)
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.settings import TopicSettings
@@ -38,10 +43,28 @@ async def renew_nothing() -> None:
     raise AssertionError("nothing was given up")
 
 
+class Coordinator:
+    """A coordinator that a heartbeat failed: it keeps that error until it is asked to join again."""
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+        self._coordination_task: asyncio.Future[None] = asyncio.Future()
+
+    def check_errors(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def request_rejoin(self) -> None:
+        self.error = None
+
+
 class Consumer:
     """A consumer that gives what the test says, or raises it, and notes what is committed."""
 
-    def __init__(self, *polls: object, commit_error: Exception | None = None) -> None:
+    def __init__(
+        self, *polls: object, commit_error: Exception | None = None, group_error: Exception | None = None
+    ) -> None:
+        self._coordinator = Coordinator(group_error)
         self.polls = list(polls)
         self.commit_error = commit_error
         self.committed: list[dict] = []
@@ -145,6 +168,12 @@ async def test_a_topic_that_cannot_be_read_is_tried_again_and_said(caplog: pytes
     consumer = Consumer(KafkaConnectionError("gone"), KafkaConnectionError("gone"), [record(1, "a")])
     assert await handled(consumer) == [["a"]]
     assert "no page is cleaned a second time" in caplog.text
+
+
+async def test_a_group_that_refused_a_heartbeat_is_joined_again(caplog: pytest.LogCaptureFixture) -> None:
+    consumer = Consumer([record(1, "a")], group_error=GroupAuthorizationFailedError("g-revisits"))
+    assert await handled(consumer) == [["a"]]
+    assert "lacks Read on group g-revisits" in caplog.text
 
 
 @pytest.mark.parametrize("error", [CommitFailedError(), IllegalStateError("not assigned")])
