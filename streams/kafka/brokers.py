@@ -1,7 +1,9 @@
 """Checks that the brokers of a cluster answer, and take what is sent."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiokafka.client import AIOKafkaClient
 
@@ -18,15 +20,22 @@ class Brokers:
         self._client = client
         self._topics = topics
         self._timeout = timeout
+        self._throttled_until = 0.0
+        """Monotonic time until which a broker reads no request, by a quota."""
+        self._note_quotas(client)
 
     async def check(self) -> None:
         """Ask for an answer of one of them.
 
         Raises:
-            UnavailableError: none answers in time.
+            UnavailableError: none answers in time, or not before the end of a delay by a quota.
         """
-        if not await self.answer():
-            raise UnavailableError("no broker answers")
+        begun = time.monotonic()
+        if await self.answer():
+            return
+        if self._throttled_until > begun:
+            raise UnavailableError("it delays what is sent, as a quota of its user or client is exceeded")
+        raise UnavailableError("no broker answers")
 
     async def answer(self) -> bool:
         """Return True if one of them answers in time."""
@@ -37,6 +46,18 @@ class Brokers:
                 return bool(await self._client.force_metadata_update())
         except TimeoutError:
             return False
+
+    def _note_quotas(self, client: Any) -> None:  # noqa: ANN401 aiokafka has no types
+        """Patch a client to note for how long brokers read no further request, as their answers say."""
+        send = client.send  # there is no hook
+
+        async def send_noted(*args: object, **options: object) -> object:
+            response = await send(*args, **options)
+            if delay := getattr(response, "throttle_time_ms", 0):
+                self._throttled_until = max(self._throttled_until, time.monotonic() + delay / 1000)
+            return response
+
+        client.send = send_noted
 
     @property
     def have_all_topics(self) -> bool:

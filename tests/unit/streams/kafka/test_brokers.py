@@ -1,6 +1,7 @@
 """Errors of the brokers, and their silence, in words about Kafka."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,10 @@ class Client:
         """None for silence."""
         self.cluster = self
         self.missing: set[str] = set()
+        self.throttle_time_ms = 0
+
+    async def send(self, node: int, request: object, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(node=node, request=request, throttle_time_ms=self.throttle_time_ms)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         return None if topic in self.missing else {0, 1}
@@ -42,6 +47,20 @@ async def test_brokers_that_do_not_answer_are_missed_until_they_do(absence) -> N
     client.answer = True
     await brokers.check()
     assert client.topics == {"cleaned"}
+
+
+async def test_a_delay_by_a_quota_is_no_silence() -> None:
+    client = Client()
+    brokers = Brokers(client, "cleaned", timeout=0.01)
+    assert (await client.send(1, "records")).node == 1
+    client.answer, client.throttle_time_ms = None, 25_000
+    with pytest.raises(UnavailableError, match="no broker answers"):
+        await brokers.check()
+    assert (await client.send(2, "records")).request == "records"
+    with pytest.raises(UnavailableError, match="delays what is sent, as a quota"):
+        await brokers.check()
+    client.answer = True
+    await brokers.check()
 
 
 class Checks:
