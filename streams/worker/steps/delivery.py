@@ -106,6 +106,8 @@ class ResultWriter:
         self._topics = topics
         self._drops = drops
         self._unsure_below = unsure_below
+        self._refusing: set[str] = set()
+        """Topics for further records that have refused one for its size."""
 
     async def write(self, batch: Sequence[CleanedMessage], sender: Sender) -> None:
         """Send all results; a document that is too large becomes a dead letter."""
@@ -139,12 +141,12 @@ class ResultWriter:
         """Send the documents that the output topic has accepted and whose content is unsure."""
         documents = [document for cleaned in batch for document in cleaned.documents]
         unsure = [each for each in documents if is_unsure(each, self._unsure_below)]
-        await _write_extra(topic, unsure, [f"document of {each.url}" for each in unsure], sender)
+        await self._write_extra(topic, unsure, [f"document of {each.url}" for each in unsure], sender)
 
     async def _write_audit(self, topic: str, batch: Sequence[CleanedMessage], sender: Sender) -> None:
         audited = [audit(cleaned) for cleaned in batch]
         names = [f"audit record of {each.source}" for each in audited]
-        await _write_extra(topic, [each.record() for each in audited], names, sender)
+        await self._write_extra(topic, [each.record() for each in audited], names, sender)
 
     async def _write_dead_letter(self, message: Message, failure: Failure, sender: Sender) -> None:
         letter = dead_letter(message, failure.broken, failure.stage)
@@ -167,13 +169,20 @@ class ResultWriter:
                 return True
         return False
 
-
-async def _write_extra(topic: str, records: Sequence[Record], names: Sequence[str], sender: Sender) -> None:
-    """Send records that nobody has to have; log the names of those that are too large."""
-    positions = await sender.send(topic, records, names)
-    for name, position in zip(names, positions, strict=True):
-        if position is None:
-            _log.error("topic %s refuses the %s for its size: raise its max.message.bytes", topic, name)
+    async def _write_extra(
+        self, topic: str, records: Sequence[Record], names: Sequence[str], sender: Sender
+    ) -> None:
+        """Send records that nobody has to have; name the first in a topic that is too large."""
+        positions = await sender.send(topic, records, names)
+        refused = [name for name, position in zip(names, positions, strict=True) if position is None]
+        if refused and topic not in self._refusing:
+            self._refusing.add(topic)
+            _log.error(
+                "topic %s refuses the %s for its size: raise its max.message.bytes;"
+                " it is the first since the start, and others are not logged",
+                topic,
+                refused[0],
+            )
 
 
 class Delivery:

@@ -10,6 +10,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
 from aiokafka.structs import RecordMetadata
 
+from dehusk.schemas.documents import origin_of
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message
@@ -282,6 +283,17 @@ async def test_an_audit_record_that_its_topic_refuses_holds_nothing_up(
     await delivery(producer, AUDITED).deliver([cleaned(message, Record(b"1", b"d"))])
     assert [topic for topic, _ in producer.taken] == [TOPICS.output]
     assert "topic audit refuses the audit record of " in caplog.text
+
+
+async def test_of_the_audit_records_that_a_topic_refuses_the_first_is_logged(
+    message: Message, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusing = delivery(Producer(largest=100), AUDITED)
+    later = [replace(message, offset=message.offset + 1 + number) for number in range(3)]
+    await refusing.deliver([cleaned(each, Record(b"1", b"d")) for each in (message, later[0])])
+    await refusing.deliver([cleaned(each, Record(b"1", b"d")) for each in later[1:]])
+    (logged,) = [each.getMessage() for each in caplog.records if "refuses" in each.getMessage()]
+    assert f"the audit record of {origin_of(message)} for its size" in logged
 
 
 async def test_nothing_is_sent_until_the_membership_is_confirmed(message: Message) -> None:
