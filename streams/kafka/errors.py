@@ -27,6 +27,8 @@ REFUSED = (
     errors.SaslAuthenticationFailed,
 )
 """Errors by which brokers refuse for good."""
+TOO_LARGE = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
+"""Errors by which brokers, and aiokafka itself, refuse a record for its size."""
 _UNREADABLE = (errors.CorruptRecordException, errors.UnsupportedCodecError)
 _UNPACKING = PartitionRecords._unpack_records.__code__  # noqa: SLF001 nothing else knows the batch
 
@@ -73,6 +75,10 @@ def kafka_errors(settings: KafkaSettings, operation: Operation = Operation.READ)
         raise refusal(settings, [Right(operation, name) for name in _topics(error)]) from error
     except errors.GroupAuthorizationFailedError as error:
         raise refusal(settings, [Right(Operation.READ, str(error.args[0]), "group")]) from error
+    except TOO_LARGE as error:
+        raise ConfigurationError(
+            "a record is larger than the topic takes: raise its max.message.bytes"
+        ) from error
     except REFUSED as error:
         raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
     except Exception as error:

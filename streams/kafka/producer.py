@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
     KafkaError,
-    MessageSizeTooLargeError,
     NotEnoughReplicasAfterAppendError,
     NotEnoughReplicasError,
-    RecordListTooLargeError,
     UnknownError,
 )
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka.errors import kafka_errors
+from dehusk.streams.kafka.errors import TOO_LARGE, kafka_errors
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.settings import KIB, MIB, Compression, KafkaSettings
@@ -34,9 +32,6 @@ _MAX_TOGETHER_BYTES = MIB
 _LINGER_MS = 5
 _NULL = object()
 """Placeholder of null until it is serialized: beside a null key, aiokafka takes a None for a mistake."""
-TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
-"""Errors by which brokers, and aiokafka itself, refuse a record for its size."""
-
 UNNAMED = (
     "brokers refuse it for a reason that aiokafka does not know; their log has it "
     "(a compacted topic refuses records without a key)"

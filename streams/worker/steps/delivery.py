@@ -17,7 +17,8 @@ from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableEr
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import back_off
-from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, describe_failure, enqueue
+from dehusk.streams.kafka.errors import TOO_LARGE
+from dehusk.streams.kafka.producer import Outgoing, describe_failure, enqueue
 from dehusk.streams.preparation.batch import Failure
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.settings import UNSURE_BELOW, TopicSettings

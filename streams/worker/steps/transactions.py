@@ -29,7 +29,8 @@ from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
 from dehusk.streams.cancellation import TaskGroup, cancel
-from dehusk.streams.kafka.producer import TOO_LARGE, UNNAMED, Outgoing, enqueue
+from dehusk.streams.kafka.errors import TOO_LARGE
+from dehusk.streams.kafka.producer import UNNAMED, Outgoing, enqueue
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record

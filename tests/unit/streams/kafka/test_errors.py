@@ -4,13 +4,16 @@ from aiokafka.consumer.fetcher import READ_COMMITTED, PartitionRecords
 from aiokafka.errors import (
     CorruptRecordException,
     KafkaConnectionError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
     UnsupportedCodecError,
 )
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.kafka.errors import kafka_errors
+from dehusk.streams.kafka.errors import kafka_errors, refusal_or
+from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.settings import KafkaSettings
 
 
@@ -88,3 +91,10 @@ def test_records_that_can_be_read_raise_nothing(batch):
 def test_what_is_no_error_of_kafka_stays_as_it_is():
     with pytest.raises(KeyError), kafka_errors(KafkaSettings("k:9")):
         raise KeyError
+
+
+@pytest.mark.parametrize("error", [MessageSizeTooLargeError(), RecordListTooLargeError()])
+def test_a_record_that_is_too_large_for_its_topic_says_what_to_raise(error):
+    refused = refusal_or(error, KafkaSettings(), Operation.WRITE)
+    assert isinstance(refused, ConfigurationError)
+    assert str(refused) == "a record is larger than the topic takes: raise its max.message.bytes"
