@@ -6,6 +6,8 @@ and creates it again. aiokafka would silently continue at another position; here
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
@@ -37,6 +39,8 @@ class Consumer(driver.Consumer):
     logger = logging.getLogger("faust")
     idle_seconds = 1.0
     """Longest wait of a consumer whose partitions are all paused until it checks them again."""
+    pass_seconds = 1.0
+    """Shortest time between two commits of offsets without a message."""
     transport: "Transport"
     _thread: ConsumerThread
 
@@ -45,6 +49,10 @@ class Consumer(driver.Consumer):
         self._drained = asyncio.Event()
         self._removed: dict[TP, tuple[int, int]] = {}
         """Offsets after the last read and after the last removed message, until the latter is committed."""
+        self._fetched: dict[TP, int] = {}
+        """Offset after the last message that was fetched, or that which is committed where none was."""
+        self._passed_at = -math.inf
+        """Monotonic time at which offsets without a message were committed last."""
         self.arrivals = Arrivals()
         self._sought_in = 0
         """Number of the rebalance in which the committed offsets were sought last."""
@@ -100,8 +108,9 @@ class Consumer(driver.Consumer):
         timeout: float,  # noqa: ASYNC109 Faust's
     ) -> Mapping[TP, list[Any]]:
         """Return records by partition; none after a partition had to seek to another position."""
+        await self._commit_passed()
         try:
-            return await super()._getmany(active_partitions, timeout)
+            records: Mapping[TP, list[Any]] = await super()._getmany(active_partitions, timeout)
         except NoOffsetForPartitionError as error:
             self._read_offset.pop(ensure_TP(error.args[0]), None)
             with suppress(KafkaError):  # the error recurs until each partition has a position
@@ -111,7 +120,31 @@ class Consumer(driver.Consumer):
                 await self._recover_positions(
                     {ensure_TP(partition): at for partition, at in error.args[0].items()}
                 )
+        else:
+            self._fetched.update((ensure_TP(each), found[-1].offset + 1) for each, found in records.items())
+            return records
         return {}
+
+    async def _commit_passed(self) -> None:
+        """Commit the offsets that hold no message behind the last one, as of transactions and their ends.
+
+        Once Kafka removes them, they would be taken for messages that were not read. It is done between two
+        fetches, while no message of the partition is outstanding, and so no transaction is open.
+        """
+        now = time.monotonic()
+        if now < self._passed_at + self.pass_seconds:
+            return
+        passed = {}
+        for partition, state in self._thread.read_states().items():
+            committed, fetched = self._committed_offset[partition], self._fetched.get(partition)
+            is_done = committed is not None and fetched is not None and committed >= fetched
+            if is_done and state.has_valid_position and state.position > committed:
+                passed[partition] = state.position
+        if passed:
+            self._passed_at = now
+            with suppress(KafkaError):  # they are committed later
+                if await self._commit(passed):
+                    self._committed_offset.update(passed)
 
     async def _seek_to_beginning(self) -> None:
         """Seek to the beginning of the partitions of which the group has read nothing."""
@@ -208,6 +241,10 @@ class Consumer(driver.Consumer):
         for partition, offset in offsets.items():
             self._read_offset[partition] = offset
             self._committed_offset[partition] = offset or None
+            if offset is None:
+                self._fetched.pop(partition, None)
+            else:
+                self._fetched[partition] = offset
         self._sought_in = rebalance
 
     def resume_flow(self) -> None:
@@ -287,7 +324,13 @@ class Consumer(driver.Consumer):
         for message in [each for each in self.unacked if each.tp == partition]:
             message.acked = True
             self.unacked.discard(message)
-        for known in (self._acked, self._acked_index, self._read_offset, self._committed_offset):
+        for known in (
+            self._acked,
+            self._acked_index,
+            self._read_offset,
+            self._committed_offset,
+            self._fetched,
+        ):
             known.pop(partition, None)
         self._removed.pop(partition, None)
 

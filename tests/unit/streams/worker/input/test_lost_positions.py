@@ -9,6 +9,7 @@ from unittest.mock import AsyncMock
 import pytest
 from aiokafka.errors import (
     CommitFailedError,
+    KafkaConnectionError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
     UnknownTopicOrPartitionError,
@@ -174,6 +175,82 @@ def fetch(consumer: Consumer, monkeypatch: pytest.MonkeyPatch):
         assert await consumer._getmany({FIRST}, 1.0) == {}
 
     return failing
+
+
+@pytest.fixture
+def returning(consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch):
+    """Reads once, and gets messages of these offsets; what follows them up to the position holds none."""
+    monkeypatch.setattr(consumer, "pass_seconds", 0.0)
+
+    async def fetching(*offsets: int, position: int) -> None:
+        records = {FIRST: [SimpleNamespace(offset=each) for each in offsets]} if offsets else {}
+        monkeypatch.setattr(consumer._thread, "getmany", AsyncMock(return_value=records))
+        assert await consumer._getmany({FIRST}, 1.0) == records
+        kafka.positions[TopicPartition("raw", 0)] = position
+
+    return fetching
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+async def test_offsets_without_a_message_are_committed_once_all_before_them_are(
+    returning, consumer: Consumer, kafka: Kafka, is_transactional
+) -> None:
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=is_transactional)
+    await returning(99, 100, position=101)
+    await returning(position=120)
+    consumer._committed_offset[FIRST] = 100
+    await returning(position=120)
+    assert not kafka.commits, "message 100 is outstanding"
+    consumer._committed_offset[FIRST] = 101
+    await returning(position=120)
+    assert committed(kafka) == [120]
+    await returning(130, position=131)
+    await returning(position=131)
+    assert committed(kafka) == [120], "message 130 is outstanding"
+
+
+async def test_offsets_without_a_message_behind_a_seek_are_committed(
+    returning, consumer: Consumer, kafka: Kafka
+) -> None:
+    kafka.offsets[TopicPartition("raw", 0)] = 90
+    await consumer.perform_seek()
+    await returning(position=95)
+    assert not kafka.commits
+    await returning(position=95)
+    await returning(position=95)
+    assert committed(kafka) == [95]
+
+
+async def test_reading_goes_on_though_offsets_without_a_message_cannot_be_committed(
+    returning, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await returning(99, position=120)
+    consumer._committed_offset[FIRST] = 100
+    with monkeypatch.context() as patch:
+        patch.setattr(kafka, "commit", AsyncMock(side_effect=KafkaConnectionError("gone")))
+        await returning(position=120)
+    assert not kafka.commits
+    await returning(position=120)
+    assert committed(kafka) == [120]
+
+
+async def test_a_group_without_offsets_commits_none_before_the_first_message(
+    returning, consumer: Consumer, kafka: Kafka
+) -> None:
+    await consumer.perform_seek()
+    await returning(position=95)
+    await returning(position=95)
+    assert not kafka.commits
+
+
+async def test_nothing_behind_a_message_that_a_lost_partition_had_is_committed(
+    returning, consumer: Consumer, kafka: Kafka
+) -> None:
+    await returning(99, position=120)
+    consumer._committed_offset[FIRST] = 100
+    consumer._forget(FIRST)
+    await returning(position=120)
+    assert not kafka.commits
 
 
 async def test_a_group_without_offsets_reads_from_the_beginning(fetch, kafka: Kafka) -> None:
