@@ -15,7 +15,7 @@ from dehusk.streams.cli.shared.options import FOLDER, choice_option, json_option
 from dehusk.streams.cli.shared.service_options import labeler_option
 from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.demo.sites import NAMES, find_site
-from dehusk.streams.folders import writing
+from dehusk.streams.folders import temporary_files, writing
 from dehusk.streams.local.stack import default_cache
 from dehusk.streams.wording import how_to_install
 
@@ -86,8 +86,9 @@ def _results(directory: Path | None) -> AbstractContextManager[Path]:
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
     """Yield a folder that stays unless the demo is interrupted, or fails before it wrote anything."""
-    with writing(Path("a temporary folder")):
-        folder = Path(mkdtemp(prefix="dehusk-demo-"))
+    parent = temporary_files()
+    with writing(parent):
+        folder = Path(mkdtemp(prefix="dehusk-demo-", dir=parent))
     try:
         yield folder
     except BaseException as error:

@@ -1,5 +1,6 @@
 """`dehusk demo`: what the command makes of a run's summary, and where its results are."""
 
+import errno
 import tempfile
 from pathlib import Path
 
@@ -111,6 +112,20 @@ def end_with(monkeypatch: pytest.MonkeyPatch, end: BaseException, *files: str) -
 def test_the_temporary_folder_that_the_summary_names_stays(runs: list[DemoSettings], temporary: Path) -> None:
     CliRunner().invoke(demo.command, ["--site", "shipped"])
     assert [runs[0].directory] == list(temporary.iterdir())
+
+
+def test_a_demo_without_room_for_temporary_files_says_what_to_set(
+    runs: list[DemoSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", find_none)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    error = CliRunner().invoke(demo.command, ["--site", "shipped"]).exception
+    assert isinstance(error, ConfigurationError)
+    assert "or one that TMPDIR names, must be writable and have room" in str(error)
+    assert not runs
 
 
 @pytest.mark.parametrize(("end", "left"), [(ENDS[0], []), (ENDS[1], ["worker.log"])])
