@@ -124,6 +124,13 @@ def configure_logs(level: str, *, as_json: bool) -> None:
         sys.excepthook = _log_crash
 
 
+def say_once_without_log() -> None:
+    """Have what libraries repeat said once in half a minute, also where no log is configured."""
+    handler = logging.lastResort
+    if handler is not None and not any(isinstance(each, Repetitions) for each in handler.filters):
+        handler.addFilter(Repetitions())
+
+
 def are_json() -> bool:
     """Return True if the log is JSON lines."""
     return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger().handlers)

@@ -32,7 +32,7 @@ from dehusk.streams.cli.shared.interrupts import (
     interrupted_status,
 )
 from dehusk.streams.folders import NO_ROOM
-from dehusk.streams.logs import are_json
+from dehusk.streams.logs import are_json, say_once_without_log
 from dehusk.streams.settings import TritonSettings
 from dehusk.streams.wording import missing
 
@@ -162,6 +162,7 @@ def main() -> None:
     """Run the command line; an error of dehusk ends it with its message and status 1."""
     try:
         interrupt_on_signals()
+        say_once_without_log()
         _open_streams()
         with _extras_named():
             sys.exit(cli(standalone_mode=False))

@@ -328,6 +328,7 @@ async def test_other_commands_name_the_right_that_they_lack(
             assert ended.returncode == 1, command
             assert f"refuses: User:{USER} lacks {lacking}; an admin" in message
             assert not {"Traceback", "sent"} & set(ended.stderr.split())
+            assert ended.stderr.count("password in the clear") <= 1  # as aiokafka warns for each connection
 
 
 async def test_a_probe_tells_which_rights_a_worker_lacks(guarded: Bench, secured: SecuredKafka) -> None:

@@ -18,6 +18,7 @@ from dehusk.streams.logs import (
     Repetitions,
     calm_coordination,
     is_no_wait_for_unfinished_work,
+    say_once_without_log,
 )
 
 
@@ -120,6 +121,20 @@ def test_what_was_said_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) ->
         now[0] += 10
         assert repetitions.filter(record("asyncio", f"task {number} failed"))
     assert len(repetitions._logged) < 5
+
+
+def test_libraries_are_heard_once_where_no_log_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    monkeypatch.setattr(handler, "emit", lambda each: said.append(each.getMessage()))
+    monkeypatch.setattr(logging, "lastResort", handler)
+    for _ in range(2):
+        say_once_without_log()
+    for _ in range(3):
+        handler.handle(record("aiokafka.conn", "Sending username and password in the clear"))
+        handler.handle(record("dehusk.streams.rollout.claims", "not renewed"))
+    assert said == ["Sending username and password in the clear", *["not renewed"] * 3]
+    assert len(handler.filters) == 1
 
 
 def test_dehusk_is_heard_always() -> None:
