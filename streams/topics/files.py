@@ -18,7 +18,7 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
-from dehusk.streams.kafka.reader import Reader, Timed
+from dehusk.streams.kafka.reader import Timed
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.topics.documents import open_documents
@@ -59,17 +59,19 @@ class TopicFiles:
             UnavailableError: the brokers, or the registry of a document's schema, do not answer.
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
-            offsets = await self._starts(reader)
+            held = await reader.bounds()
+            offsets = self._starts(held)
             reader.on_deleted = lambda partition, begin: self._skip(offsets, partition.partition, begin)
             self.folder.start(lambda: _position(offsets))
             await self._take(reader.existing(starts=dict(offsets)), offsets)
+            for partition, (_, end) in held.items():  # the last offsets may hold none, as of transactions
+                offsets[partition] = max(offsets[partition], end)
             if follow:
                 await self._take(reader.follow(), offsets)
 
-    async def _starts(self, reader: Reader) -> dict[int, int]:
-        """Return the offset of each partition from which on it is not in the folder."""
+    def _starts(self, held: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+        """Return the offset of each partition from which on it is not in the folder, given their bounds."""
         known = {int(partition): at for partition, at in (self.folder.end or {}).get(_OFFSETS, {}).items()}
-        held = await reader.bounds()
         for partition, offset in known.items():
             if partition not in held or offset > held[partition][1]:
                 raise ConfigurationError(

@@ -22,6 +22,7 @@ from dehusk.schemas.documents import Origin
 from dehusk.streams.dataset.folder import file_format
 from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.sources.source import Record
 from tests.documents import FULL
 from tests.integration.conftest import write
@@ -200,6 +201,21 @@ async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, 
     lost = f"dehusk: Kafka has deleted records before they were read: {Origin(topic, 0, 10)} up to 15\n"
     assert ended.stderr == f"dehusk: going on after 10 pages in {tmp_path}\n{lost}"
     assert urls(tmp_path) == expected(20) - Counter(f"http://x.test/{at}" for at in range(10, 15))
+
+
+async def test_the_ends_of_transactions_are_no_records_that_kafka_deleted(kafka, topics, tmp_path, admin):
+    topic = f"{topics.output}-short"
+    await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
+    async with create_producer(kafka, transactional_id=topic) as producer:
+        for records in (range(10), range(10, 15)):
+            await producer.begin_transaction()
+            for at in records:
+                await producer.send(topic, document(at).value, document(at).key)
+            await (producer.commit_transaction() if records.start == 0 else producer.abort_transaction())
+    assert (await read(kafka, topic, tmp_path)).returncode == 0
+    await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=-1)})
+    ended = await read(kafka, topic, tmp_path, "--resume")
+    assert (ended.returncode, ended.stderr) == (0, f"dehusk: going on after 10 pages in {tmp_path}\n")
 
 
 async def test_records_that_kafka_deletes_while_others_are_read_are_told(kafka, topics, tmp_path, admin):
