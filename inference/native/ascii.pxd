@@ -14,7 +14,8 @@ cdef inline bint is_digit(unsigned char byte) noexcept nogil:
 
 
 cdef inline bint is_space(unsigned char byte) noexcept nogil:
-    return byte <= c" " and (byte == c" " or c"\t" <= byte <= c"\r")
+    """Return True for the white space of HTML, to which the vertical tab does not belong."""
+    return byte <= c" " and (byte == c" " or (c"\t" <= byte <= c"\r" and byte != c"\v"))
 
 
 cdef inline unsigned char lower(unsigned char byte) noexcept nogil:

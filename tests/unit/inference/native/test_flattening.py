@@ -44,7 +44,9 @@ def test_what_is_no_attribute_of_a_start_tag_is_kept(page: bytes) -> None:
     assert flattened(page) == page
 
 
-@pytest.mark.parametrize("tag", [b"script\0", b"script\0\0", b"scriptx", b"scrip", b"noembedded"])
+@pytest.mark.parametrize(
+    "tag", [b"script\0", b"script\0\0", b"script\v", b"scriptx", b"scrip", b"noembedded"]
+)
 def test_other_names_than_those_of_raw_text_hold_tags(tag: bytes) -> None:
     assert not is_harmless(b"<%b><a %b></%b>" % (tag, MANY, tag))
 
