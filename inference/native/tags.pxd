@@ -1,6 +1,6 @@
 """The tags of a page, read from its bytes."""
 
-from libc.string cimport memchr
+from libc.string cimport memchr, strcmp
 
 from dehusk.inference.native.ascii cimport is_letter, is_space, lower
 
@@ -120,18 +120,49 @@ cdef inline size_t _end_of_comment(const unsigned char *text, size_t size, size_
 cdef inline size_t end_of_raw_text(
     const unsigned char *text, size_t size, const unsigned char *tag, size_t position
 ) noexcept:
-    """Return the end of the text of a `<script>`, `<style>` …, in which tags are text."""
-    cdef size_t letter
+    """Return the end of the text of a `<script>`, `<style>` …, in which tags are text.
+
+    A `<script>` in the `<!-- -->` of a script has an end tag of its own (HTML Standard, from section 13.2.5.18).
+    """
+    cdef bint is_script = strcmp(<const char *> tag, "script") == 0, is_nested = False
+    cdef size_t end_of_escaped = position
     while True:
         position = _find(text, size, position, c"<")
         if position + 2 >= size:
             return size
+        if position >= end_of_escaped:
+            is_nested = False
         if text[position + 1] == c"/":
-            letter = 0
-            while tag[letter] and position + 2 + letter < size and lower(text[position + 2 + letter]) == tag[letter]:
-                letter += 1
-            if not tag[letter] and position + 2 + letter < size and _ends_name(text[position + 2 + letter]):
-                return position
+            if _is_name(text, size, position + 2, tag):
+                if not is_nested:
+                    return position
+                is_nested = False
+        elif position < end_of_escaped:
+            is_nested = is_nested or _is_name(text, size, position + 1, tag)
+        elif is_script and text[position + 1] == c"!":
+            end_of_escaped = _end_of_escaped(text, size, position)
+        position += 1
+
+
+cdef inline bint _is_name(
+    const unsigned char *text, size_t size, size_t position, const unsigned char *tag
+) noexcept:
+    """Return True if a tag's name, in either case, stands at a position."""
+    while tag[0] and position < size and lower(text[position]) == tag[0]:
+        position += 1
+        tag += 1
+    return not tag[0] and position < size and _ends_name(text[position])
+
+
+cdef inline size_t _end_of_escaped(const unsigned char *text, size_t size, size_t position) noexcept:
+    """Return the end of a script's `<!-- -->` that may begin at a position, or the position."""
+    if position + 3 >= size or text[position + 2] != c"-" or text[position + 3] != c"-":
+        return position
+    position += 4
+    while True:
+        position = _find(text, size, position, c">")
+        if position == size or (text[position - 1] == c"-" and text[position - 2] == c"-"):
+            return position
         position += 1
 
 
