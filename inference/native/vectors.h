@@ -12,7 +12,6 @@
 enum {
     MOST_VECTORS = 12,
     MOST_INNER = 128,
-    SPARE = 16, /* places that are written beyond those found */
     TILE = 32, /* rows between which a panel stays in the first cache */
 };
 
@@ -60,7 +59,8 @@ static inline Vector exponential(Vector x) {
     return value * (Vector)exponent;
 }
 
-/* Note the places of a row's numbers that are not zero, and return how many there are. */
+/* Note the places of a row's numbers that are not zero, and return how many there are. The width is a multiple of 16,
+   so that sixteen places, of which each step writes all, end within it. */
 static inline int find(const float *row, int width, uint8_t *places) {
     int count = 0;
 #ifdef __AVX512VBMI2__
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) void add_rows(
 static inline __attribute__((always_inline)) void multiply(
     const float *left, int rows, int inner, const float *right, int width, int vectors, const float *bias, float *result
 ) {
-    uint8_t places[TILE][MOST_INNER + SPARE];
+    uint8_t places[TILE][MOST_INNER];
     int counts[TILE];
     for (; rows > 0; rows -= TILE, left += TILE * inner, result += TILE * width) {
         int height = rows < TILE ? rows : TILE;
