@@ -2,7 +2,7 @@
 
 #ifdef __x86_64__
 #pragma GCC optimize("O3") /* short loops are unrolled, so that sums stay in registers */
-#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2")
+#pragma GCC target("avx512vl,avx512vbmi2")
 #define WIDTH 16
 #define CODE code_of_16
 #include "answer.h"
