@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.pickled import PickledByFields, PickledWithArrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ class Embedded(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Markup:
+class Markup(PickledWithArrays):
     """The C containers of a page's T blocks, the S marks in their texts, and M embedded things, in order."""
 
     base: str

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import IntEnum, IntFlag, StrEnum
 from typing import TYPE_CHECKING
 
-from dehusk.schemas.pickled import PickledByFields, PickledWithBytes
+from dehusk.schemas.pickled import PickledByFields, PickledWithArrays, PickledWithBytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -244,7 +244,7 @@ class SegmentedPage(PickledByFields):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructureTensors(PickledByFields):
+class StructureTensors(PickledWithArrays):
     """Input of the default model for a page of T blocks in E elements."""
 
     word_ids: npt.NDArray[np.uint32]
@@ -274,7 +274,7 @@ class StructureTensors(PickledByFields):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Web2TextTensors(PickledByFields):
+class Web2TextTensors(PickledWithArrays):
     """Input of Web2Text for a page of T blocks."""
 
     block_features: npt.NDArray[np.float16]
@@ -294,7 +294,7 @@ class Encoding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedPage:
+class EncodedPage(PickledWithArrays):
     """A segmented page as the tensors of labelers; T blocks, N tokens in all."""
 
     ids: npt.NDArray[np.uint32]
@@ -351,7 +351,7 @@ PAGE_KINDS = ("article", "collection", "documentation", "forum", "listing", "pro
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction(PickledByFields):
+class Prediction(PickledWithArrays):
     """A labeler's answer for one page."""
 
     probabilities: npt.NDArray[np.float32]

@@ -5,7 +5,7 @@ from __future__ import annotations  # its arrays are annotations alone: who need
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.pickled import PickledWithArrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ class SiteStatistics:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BlockFrequencies(PickledByFields):
+class BlockFrequencies(PickledWithArrays):
     """Number of distinct pages of the site that have each block of a page, this page included."""
 
     pages_seen: int

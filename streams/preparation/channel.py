@@ -41,7 +41,7 @@ class Head(NamedTuple):
 
 
 def to_parts(value: object) -> Parts:
-    """Pickle a value; large bytes of classes that are `PickledWithBytes` remain where they are."""
+    """Pickle a value; large bytes of `PickledWithBytes` and `PickledWithArrays` remain where they are."""
     beside: list[memoryview] = []
 
     def is_within(buffer: pickle.PickleBuffer) -> bool:
