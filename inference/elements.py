@@ -184,7 +184,7 @@ ROLES = {
 """Flags of ARIA roles."""
 _COUNTS = {
     "article": TagCount.ARTICLES,
-    "img": TagCount.IMAGES,
+    **dict.fromkeys("img amp-img amp-anim".split(), TagCount.IMAGES),
     "form": TagCount.FORMS,
     **dict.fromkeys("pre code".split(), TagCount.CODES),
     "li": TagCount.ITEMS,
@@ -194,6 +194,7 @@ _COUNTS = {
 
 TAGS = tuple(
     """
+    amp-anim amp-img
     a abbr acronym address altglyph altglyphdef altglyphitem animatecolor animatemotion animatetransform
     annotation annotation-xml applet area article aside audio b base basefont bdi bdo bgsound big blink
     blockquote body br button canvas caption center cite clippath code col colgroup data datalist dd del

@@ -25,6 +25,14 @@ _RENDERERS = re.compile(r"latex\.php\?|//latex\.codecogs\.com/|/equation\?tex=|/
 """Addresses of servers that draw formulas."""
 _MAX_ICON = 16
 """Pixels on a side; smaller images are icons, lines or tracking pixels."""
+_ADDRESS = re.compile(
+    r"^(?!.*\.(?:mp4|m4v|webm|mov|m3u8|js|json|html?)(?:[?#]|$))"
+    r"(?:(?:https?:)?//[^/]|\.{0,2}/.*[^/]$|.*\.(?:jpe?g|png|gif|webp|avif)(?:[?#]|$))",
+    re.IGNORECASE,
+)
+"""Value that is an address of an image, and no size or setting."""
+_WIDTH = "1024"
+"""Pixels that a script would put in the place of `{width}` in an address."""
 _IMAGE = re.compile(r"<img\s[^<>]*>", re.IGNORECASE)
 _BLANK_TYPES = frozenset({"gif", "png", "svg", "webp"})
 _MAX_FILE = 200
@@ -45,12 +53,21 @@ def address_of(attributes: Mapping[str, str]) -> str | None:
     """Return the address of an image, or None for one within the page, and one that fills a place."""
     sets = (_first_of_set(attributes.get(name, "")) for name in _SETS)
     named = (attributes.get(name, "").strip() for name in (*_LAZY, "src"))
-    return next((each for each in (*named, *sets) if each and not _fills_place(each)), None)
+    found = [each for each in (*named, *sets) if each and not _fills_place(each)]
+    return next((each for each in found if "{width}" not in each), None) or next(
+        (each.replace("{width}", _WIDTH) for each in found), None
+    )
 
 
 def address_of_any(alternatives: Iterable[Mapping[str, str]]) -> str | None:
     """Return the first address that one of several images has, or None."""
     return next(filter(None, map(address_of, alternatives)), None)
+
+
+def address_among(values: Iterable[str]) -> str | None:
+    """Return the first value, of attributes of any names, that is the address of an image, or None."""
+    firsts = (_first_of_set(value) for value in values)
+    return next((each for each in firsts if _ADDRESS.search(each) and not _fills_place(each)), None)
 
 
 def is_icon(attributes: Mapping[str, str]) -> bool:
@@ -78,8 +95,8 @@ class _Image(HTMLParser):
 
 
 def _fills_place(address: str) -> bool:
-    """Return True for an address within the page, and for a file that is named after showing nothing."""
-    if address[0] == "#" or address[:5].lower() == "data:":
+    """Return True for an address within the page, a template, and a file named after showing nothing."""
+    if address[0] == "#" or address[:5].lower() == "data:" or "{{" in address:
         return True
     stem, _, kind = re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2].lower().rpartition(".")
     if kind not in _BLANK_TYPES or len(stem) > _MAX_FILE:

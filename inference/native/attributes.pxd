@@ -7,4 +7,5 @@ cdef enum:
 
 cdef String attribute(Element *element, str wanted)
 cdef dict attributes(Element *element)
+cdef list lazy_values(Element *element)
 cdef str classes(Element *element)

@@ -1,7 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The attributes of elements as Python has them, of the few that markup is read from."""
 
+from libc.string cimport strlen
+
 from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.buffer cimport memmem
 from dehusk.inference.native.lexbor cimport Attribute, Element, String, decoded
 
 from dehusk.inference import pictures, players
@@ -50,6 +53,25 @@ cdef dict attributes(Element *element):
             found[name] = decoded(value)
         each = each.next
     return found
+
+
+cdef list lazy_values(Element *element):
+    """Return the values of attributes that no standard has and that are named after `src` or lazy loading."""
+    cdef Attribute *each = element.first_attribute
+    cdef String name, value
+    found = []
+    while each != NULL:
+        if each.node.name >= lexbor.NUMBERED_ATTRIBUTES:
+            name, value = lexbor.name_of(each.node.name), lexbor.value_of(each)
+            if _has(name, b"-") and (_has(name, b"src") or _has(name, b"lazy")):
+                value.length = min(value.length, <size_t> (16 * MAX_ADDRESS))
+                found.append(decoded(value))
+        each = each.next
+    return found
+
+
+cdef bint _has(String name, const char *wanted) noexcept:
+    return memmem(name.data, name.length, wanted, strlen(wanted)) != NULL
 
 
 cdef str classes(Element *element):

@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t, uintptr_t
 from libc.string cimport strlen
 
 from dehusk.inference.native cimport lexbor, utf8
-from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute, attributes, classes
+from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute, attributes, classes, lazy_values
 from dehusk.inference.native.buffer cimport free, more
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.markup cimport number_of, spells, tag_name
@@ -230,6 +230,8 @@ cdef class Recording:
         address = pictures.address_of(found)
         if address is None:
             address = pictures.address_of_any(_alternatives(element))
+        if address is None:
+            address = pictures.address_among(lazy_values(element))
         if address is None or len(address) > MAX_ADDRESS:
             return 0
         text = self._string_of(" ".join(found.get("alt", "")[:MAX_TEXT].split()))
@@ -373,7 +375,7 @@ cdef class Recording:
 
 
 cdef list _alternatives(Element *image):
-    """Return the attributes of what stands for an image: sources before it, the image in a `<noscript>` after it."""
+    """Return the attributes of what stands for an image: sources before it, the image in a `<noscript>` beside it."""
     cdef Node *node = lexbor.element_up_to(image.node.prev)
     cdef String noscript
     found = []
@@ -381,12 +383,30 @@ cdef list _alternatives(Element *image):
         found.append(attributes(<Element *> node))
         node = lexbor.element_up_to(node.prev)
     found.reverse()
-    node = lexbor.element_from(image.node.next)
-    if node != NULL and node.name == NOSCRIPT:
+    node = _noscript_of(image)
+    if node != NULL:
         noscript = lexbor.text_of(node.first_child)
         if noscript.length <= MAX_NOSCRIPT:
             found.append(pictures.in_noscript(decoded(noscript)))
     return found
+
+
+cdef Node *_noscript_of(Element *image) noexcept:
+    """Return the `<noscript>` after an image or an element that ends with it, else the one before it; or NULL.
+
+    One that stands after another image is that one's.
+    """
+    cdef Node *after = lexbor.element_from(image.node.next)
+    cdef Node *before
+    if after == NULL and image.node.parent != NULL:
+        after = lexbor.element_from(image.node.parent.next)
+    if after != NULL and after.name == NOSCRIPT:
+        return after
+    before = lexbor.element_up_to(image.node.prev)
+    if before == NULL or before.name != NOSCRIPT:
+        return NULL
+    after = lexbor.element_up_to(before.prev)
+    return NULL if after != NULL and after.name == image.node.name else before
 
 
 cdef bint is_struck(Row *row) noexcept:

@@ -241,6 +241,18 @@ def test_a_link_goes_around_blocks_and_code() -> None:
 @pytest.mark.parametrize(
     ("html", "text"),
     [
+        ("<p>a <amp-img src=d.png alt=b><img src=e></amp-img> e", "a ![b](https://a.test/b/d.png) e"),
+        ("<p>a <img src=data:x data-src-large=d.png> e", "a ![](https://a.test/b/d.png) e"),
+        ("<p>a <img src=data:x nitro-lazy-src=/d data-lazy-method=x> e", "a ![](https://a.test/d) e"),
+        ("<p>a <noscript><img src=d.png></noscript><img src=data:x> e", "a ![](https://a.test/b/d.png) e"),
+        (
+            "<p>a <span><img src=data:x></span><noscript><img src=d></noscript> e",
+            "a ![](https://a.test/b/d) e",
+        ),
+        (
+            "<p>a <img src=data:x><noscript><img src=d></noscript><img src=data:x> e",
+            "a ![](https://a.test/b/d) e",
+        ),
         ("<p>a <img src=d.png alt='b [c]'> e", "a ![b \\[c\\]](https://a.test/b/d.png) e"),
         ("<p>a <code>b <img src=d alt=e> c</code> f", "a `b` ![e](https://a.test/b/d) `c` f"),
         (
