@@ -18,7 +18,7 @@ from dehusk.inference.document.outline import outline
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata.headline import find_headline
-from dehusk.inference.metadata.titles import same_text
+from dehusk.inference.metadata.titles import readable, same_text
 from dehusk.inference.native.duplicates import keys_of
 from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, calibrate, choose
@@ -154,7 +154,7 @@ def document_of(
         url=identity.url,
         site=identity.site,
         fetched_at=identity.fetched_at,
-        title=segmented.title,
+        title=readable(segmented.title),
         text=text,
         comments=plain_text(segmented, choice.comment) if tells_comments else None,
         language=language.code,

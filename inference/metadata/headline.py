@@ -18,6 +18,7 @@ from dehusk.inference.metadata.titles import (
     clean_title,
     contains,
     normal,
+    readable,
     split_title,
     words_of,
 )
@@ -204,6 +205,7 @@ class _Search:
             or self._first()
             or self._title.text
         )
+        found = readable(found)
         return found if len(found) <= MAX_LENGTH and normal(found) else None
 
     def main_headings(self) -> list[int]:

@@ -4,17 +4,22 @@ import re
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
+from html import unescape
 
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.metadata.values import clean
+from dehusk.inference.metadata.values import clean, folded
 
 MAX_PARTS = 4
 """Parts of a title that are counted: the first and the last ones."""
 MAX_READ = 1_000
 """Characters of a title in which its parts are looked for."""
 
+_REFERENCE = re.compile(
+    r"&(?:#[0-9]{2,5}|#[xX][0-9a-fA-F]{2,4}|amp|quot|apos|reg|trade|copy|[nm]dash|hellip|[lr][sd]?a?quo);"
+)
+"""Reference to a sign of punctuation or to a letter: not to `<`, `>` or a space by name."""
 _NO_WORD = re.compile(r"[\W_]+")
 _LETTERS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -58,6 +63,11 @@ def clean_title(text: str) -> str:
     """Return the beginning of a text as `values.clean` does; references may have been written twice."""
     text = clean(text[:MAX_READ])
     return clean(text) if "&" in text else text
+
+
+def readable(text: str) -> str:
+    """Return a title with those references resolved that were written twice, not those it may be about."""
+    return folded(_REFERENCE.sub(lambda found: unescape(found[0]), text)) if _REFERENCE.search(text) else text
 
 
 @lru_cache(256)

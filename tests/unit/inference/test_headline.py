@@ -81,3 +81,8 @@ def test_a_document_without_content_stays_empty() -> None:
 def test_a_document_without_a_headline_begins_with_its_content() -> None:
     document = cleaned("<p>Red.", "", HeadlineTreatment.INCLUDE)
     assert (document.headline, document.text, document.markdown) == (None, "Red.", "Red.")
+
+
+def test_references_that_a_title_has_twice_are_read() -> None:
+    document = cleaned("<title>Foxes&amp;#8217; guide</title><p>They are red.")
+    assert (document.title, document.headline) == ("Foxes’ guide", "Foxes’ guide")

@@ -64,6 +64,7 @@ def headline_of(html: str) -> str | None:
         ("On foxes", "<h1><span>On</span> <div>foxes</div></h1><h1>Food</h1>", "On foxes"),
         ("On &amp;nbsp; and foxes", "<h1>On &amp;nbsp; and foxes</h1>", "On &nbsp; and foxes"),
         ("Foxes &amp; hens", "<h1>Foxes &amp; hens</h1>", "Foxes & hens"),
+        ("Foxes &#x26; hens", "<h1>Foxes &amp;#x26; hens</h1>", "Foxes & hens"),
     ],
 )
 def test_a_heading_that_the_title_names_or_is_like_or_the_only_one(

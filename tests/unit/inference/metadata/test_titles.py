@@ -1,6 +1,6 @@
 """Parts of titles, and texts that are compared with them."""
 
-from dehusk.inference.metadata.titles import counted_parts, same_text, title_keys
+from dehusk.inference.metadata.titles import counted_parts, readable, same_text, title_keys
 
 
 def test_parts_are_counted_by_their_words_the_first_and_the_last() -> None:
@@ -14,3 +14,9 @@ def test_parts_are_counted_by_their_words_the_first_and_the_last() -> None:
 def test_texts_are_the_same_by_their_words() -> None:
     assert same_text("On foxes – a Guide", "on FOXES: a guide")
     assert not same_text("On foxes 1", "On foxes 2")
+
+
+def test_references_that_were_written_twice_are_read() -> None:
+    assert readable("Foxes &#8211; and &#x26; &reg; &amp; &ldquo;hens&rdquo;") == "Foxes – and & ® & “hens”"
+    assert readable("On &nbsp;, &lt; and &copyleft") == "On &nbsp;, &lt; and &copyleft"
+    assert readable("a&#10;&#129;b  c") == "a b c"
