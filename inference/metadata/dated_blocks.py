@@ -52,6 +52,8 @@ class Hints:
     """The text and the machine-readable time of each `<time>`."""
     month: tuple[int, int] | None = None
     """Year and month in the page's address."""
+    of_product: bool = False
+    """True if the page declares that it is about something to buy."""
 
 
 class DatedBlock(NamedTuple):

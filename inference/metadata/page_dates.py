@@ -8,7 +8,7 @@ from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.dated_blocks import Blocks, Hints, may_show_dates
 from dehusk.inference.metadata.dates import DayOrder, date_in_path, month_in_path, read_date
 from dehusk.inference.metadata.headline import headline_block
-from dehusk.inference.metadata.json_ld import Item, is_of_type, values
+from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, values
 from dehusk.inference.metadata.sources import Sources
 from dehusk.inference.metadata.values import agreed
 from dehusk.inference.metadata.visible_dates import Dates, find_dates
@@ -21,6 +21,9 @@ _MONTH_FIRST = frozenset({"en-us", "en", "en-ph"})
 """Languages whose dates begin with the month, where all are numbers."""
 _DAY_FIRST_HOST = re.compile(r"\.(?:uk|au|nz|ie|in|za|sg|my|ng|ke|eu)$")
 """Countries where English is written and the day comes first."""
+_PRODUCTS = ("Product", "ProductGroup", "IndividualProduct", "ProductModel", "Offer", "Vehicle", "Car")
+_PRODUCT = re.compile(r"^(?:og:)?product(?:\.|$)|:(?:product|item)$")
+"""Types of Open Graph that are something to buy."""
 _QUESTIONS = ("Question", "DiscussionForumPosting")
 
 
@@ -32,6 +35,7 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
         order=_day_order(tag, page.url),
         times=[(text, when) for when, _, _, text in page.times],
         month=month_in_path(page.url),
+        of_product=_is_of_product(page),
     )
     published, modified = _published(page, hints), _modified(page, hints)
     if blocks is not None and (published is None or modified is None) and may_show_dates(blocks, hints):
@@ -44,6 +48,13 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
         ):
             modified = seen.modified
     return Dates(published, modified)
+
+
+def _is_of_product(page: Sources) -> bool:
+    """Return True if a page's content is a product by JSON-LD, else by Open Graph."""
+    if page.main is not None and is_content(page.main.get("@type")):
+        return is_of_type(page.main, _PRODUCTS)
+    return any(_PRODUCT.search(name.lower()) for name in page.meta(("og:type",)))
 
 
 def _day_order(tag: str, url: str) -> DayOrder | None:

@@ -45,9 +45,11 @@ _META = frozenset(
     )
 )
 """Parts of the classes of elements that hold dates, as `Structure.tokens` has them."""
-_COMMENT = frozenset((crc32(b"c:comment"),))
-"""The part that the classes of a comment and its parts have."""
-_META_LEVELS, _COMMENT_LEVELS = 2, 4
+_OF_READER = frozenset(
+    crc32(b"c:" + word) for word in (b"comment", b"review", b"reviews", b"testimonial", b"testimonials")
+)
+"""Parts that the classes of comments and reviews by readers and of what is in them have."""
+_META_LEVELS, _READER_LEVELS = 2, 4
 """Elements around a block whose classes are looked at."""
 
 WEIGHTS = {
@@ -123,11 +125,14 @@ class Candidate(NamedTuple):
 def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> Dates:
     """Return the dates of publication and of the last change that are shown near the headline.
 
-    `head` is the block of the headline, None if there is none.
+    `head` is the block of the headline, None if there is none. On the page of a product, dates without a
+    label are of deliveries, offers and reviews.
     """
     published = modified = None
     best = THRESHOLD
     for candidate in candidates(blocks, head, hints):
+        if hints.of_product and not candidate.label:
+            continue
         if candidate.label is DateLabel.MODIFIED:
             if modified is None and candidate.weight >= _MODIFIED_THRESHOLD:
                 modified = candidate.when
@@ -145,7 +150,7 @@ def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate
     found: list[Candidate] = []
     has_first = False
     for each in dated:
-        if _is_within(_COMMENT, _COMMENT_LEVELS, blocks.structure, ends, each.at):
+        if _is_within(_OF_READER, _READER_LEVELS, blocks.structure, ends, each.at):
             continue
         features = [
             *_place(each, head),

@@ -202,3 +202,22 @@ HUGE = {
 @pytest.mark.parametrize("html", HUGE.values(), ids=HUGE)
 def test_a_page_of_many_dates_is_read_within_bounds(html: str) -> None:
     read(html)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        '<script type="application/ld+json">{"@type": "Product", "name": "Red fox"}</script>',
+        "<meta property=og:type content=og:product>",
+        "<meta property=og:type content=shop:item>",
+    ],
+)
+def test_on_the_page_of_a_product_a_date_counts_by_its_label(product: str) -> None:
+    assert read(product + page("<p>May 1, 2024")).published is None
+    assert read(product + page("<p>Posted: May 1, 2024")).published_day == DAY
+
+
+def test_the_date_of_a_review_by_a_reader_is_not_the_page_s() -> None:
+    review = "<div class=reviews><div class=review-head>Ann <span>May 1, 2024</span></div><p>Nice.</div>"
+    assert read(page(review)).published is None
+    assert read(page(review.replace("review", "content"))).published_day == DAY
