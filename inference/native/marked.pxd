@@ -12,4 +12,5 @@ cdef class Marked:
     cdef int _look_into(self, Node *top) except -1
 
 
+cdef bint is_of_reader(Element *element) noexcept
 cdef bint speaks_of_author(Element *element) noexcept

@@ -12,22 +12,25 @@ from dehusk.inference.native.markup cimport ITEMPROP, REL, name_of, number_of
 
 cdef enum:
     LENGTH = 6  # bytes of each of the words of bylines
+    MAX_LEVELS = 6  # elements around a byline that are looked at, with its own
 
 cdef const char *_BYLINE = b"byline"
 cdef const char *_AUTHOR = b"author"
 cdef const char *_COMMENT = b"comment"
+cdef const char *_REVIEW = b"review"
 cdef uint8_t[256] _steps  # from a byte to where the next one of these words may end
 for _byte in range(256):
     _steps[_byte] = LENGTH
 for _word in (b"byline", b"author"):
     for _place, _byte in enumerate(_word[: LENGTH - 1]):
         _steps[_byte] = LENGTH - 1 - _place
-cdef uintptr_t _meta = 0, _time, _base  # Lexbor's numbers of these tags, 0 until they are known
+cdef uintptr_t _meta = 0, _time, _base, _article, _body, _blockquote  # Lexbor's numbers of these tags, 0 until they are known
 
 
 cdef int _learn() except -1:
-    global _meta, _time, _base
+    global _meta, _time, _base, _article, _body, _blockquote
     if not _meta:
+        _article, _body, _blockquote = number_of(b"article"), number_of(b"body"), number_of(b"blockquote")
         _time, _base, _meta = number_of(b"time"), number_of(b"base"), number_of(b"meta")
     return 0
 
@@ -82,6 +85,40 @@ cdef bint _is_marked(Element *element) noexcept:
     return False
 
 
+cdef bint is_of_reader(Element *element) noexcept:
+    """Return True for what a reader of the page said: in a quotation, or in a review by a customer, by its classes."""
+    cdef Node *node = &element.node
+    cdef String classes
+    cdef int level
+    for level in range(MAX_LEVELS):
+        if node == NULL or node.type != lexbor.ELEMENT or node.name == _article or node.name == _body:
+            return False
+        if node.name == _blockquote:
+            return True
+        classes = lexbor.value_of((<Element *> node).classes)
+        if _speaks_of_review(classes) or _has(classes, b"testimonial"):
+            return True
+        node = node.parent
+    return False
+
+
+cdef bint _speaks_of_review(String classes) noexcept:
+    """Return True for classes with `review` in them, not of one who `reviewed` an article."""
+    cdef size_t length = strlen(_REVIEW)
+    cdef const unsigned char *at = <const unsigned char *> memmem(classes.data, classes.length, _REVIEW, length)
+    cdef const unsigned char *end = classes.data + classes.length
+    while at != NULL:
+        at += length
+        if at == end or at[0] != c"e":
+            return True
+        at = <const unsigned char *> memmem(at, end - at, _REVIEW, length)
+    return False
+
+
+cdef bint _has(String classes, const char *wanted) noexcept:
+    return memmem(classes.data, classes.length, wanted, strlen(wanted)) != NULL
+
+
 cdef bint speaks_of_author(Element *element) noexcept:
     """Return True for classes with `byline` or `author` in them, and not `comment`.
 
@@ -93,6 +130,6 @@ cdef bint speaks_of_author(Element *element) noexcept:
     while end <= classes.length:
         at = classes.data + end - LENGTH
         if not memcmp(at, _BYLINE, LENGTH) or not memcmp(at, _AUTHOR, LENGTH):
-            return memmem(classes.data, classes.length, _COMMENT, strlen(_COMMENT)) == NULL
+            return not _has(classes, _COMMENT)
         end += _steps[at[LENGTH - 1]]
     return False

@@ -10,7 +10,7 @@ from dehusk.inference.native.markup cimport (
     CONTENT, DATETIME, HREF, ITEMPROP, ITEMSCOPE, ITEMTYPE, NAME, OTHER, PROPERTY, PUBDATE, REL, SRC,
     has, name_of, number_of, spells, value_of,
 )
-from dehusk.inference.native.marked cimport Marked, speaks_of_author
+from dehusk.inference.native.marked cimport Marked, is_of_reader, speaks_of_author
 
 cdef enum:
     MAX_VALUE = 8_192  # bytes
@@ -81,7 +81,9 @@ cdef class Properties:
             elif name == REL:
                 self._add_link(element)
             attribute = attribute.next
-        if self._with_bylines and len(self.bylines) < MAX_BYLINES and speaks_of_author(element):
+        if self._with_bylines and len(self.bylines) < MAX_BYLINES and (
+            speaks_of_author(element) and not is_of_reader(element)
+        ):
             self.bylines.append(self._text_in(&element.node))
         return 0
 

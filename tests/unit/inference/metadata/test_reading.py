@@ -352,6 +352,12 @@ def test_bylines_are_read_where_nothing_is_declared_and_all_is_asked_for() -> No
     [
         ("<p class=byline hidden>By Ann Lee", "Ann Lee", None),
         ("<p class=comment-author>Bo Ray<p class=byline>By Ann Lee", "Ann Lee", "Ann Lee"),
+        ("<blockquote>Nice!<cite class=author>Bo Ray</cite></blockquote>", None, None),
+        ("<p>Nice!<p class=review_rating-author>Bo Ray<p class=byline>By Ann Lee", "Ann Lee", "Ann Lee"),
+        ("<div class=testimonial><p>Nice!<p class=author>Bo Ray</div>", None, None),
+        ("<div class='preview reviewed'><p class=author>Bo Ray</div>", None, None),
+        ("<div class='reviewed-by'><p class='byline reviewer'>Ann Lee</div>", "Ann Lee", "Ann Lee"),
+        ("<article class=review><p class=author>Ann Lee</article>", "Ann Lee", "Ann Lee"),
         ("<div style='visibility:hidden'><p class=byline>By Ann Lee", "Ann Lee", None),
         (
             "<div style='visibility:hidden'><p class=byline style='visibility:visible'>Ann Lee",
