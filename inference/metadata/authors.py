@@ -12,24 +12,60 @@ _MAX_LENGTH = 800
 _MAX_BYLINE = 100
 """Characters of the longest byline; a longer text is a teaser or a biography."""
 _BEFORE_NAME = re.compile(
-    r"^authors?\s*:\s*|^(?:written |posted |published )?by\b[\s:]+|^(?:von|par|por|автор)\s*:\s+|^автор\s+"
+    r"^authors?\s*:\s*"
+    r"|^(?:作者|撰文|撰稿人?|著者|執筆者?|작성자)(?:\s*[:：/／|]\s*|\s+)"
+    r"|^(?:written |posted |published )?by\b[\s:]+|^(?:von|par|por|автор)\s*:\s+|^автор\s+"
     r"|^(?-i:par|por)\s+|^(?:von|par|por)\s+(?=\S+\s+\S)",
     re.IGNORECASE,
 )
 """Words before a name; before a single one, `Von`, `Par` and `Por` are a part of it."""
-_ADDRESS = re.compile(r"^(?:https?:)?//|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
+_ADDRESS = re.compile(r"^https?://|^/|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
+_OF_POST = re.compile(
+    r"^[该該本]?(?:日志|日誌|文章|文|帖子?)由\s*(?P<name>\S.*?)\s*(?:(?:[于於在]|发[布表]|發[布表佈]).*)?$"
+)
+"""Sentence of blogs in Chinese that says who posted."""
+_KEY = re.compile(r"^[a-z_]+(?:\.[a-z_]+)*\.author(?:\.[a-z_]+)*$|\{\{|\}\}|^%\w+%$|^\$\w+$")
+"""Name in a template that nobody filled in."""
+_AROUND_NAME = " ,;:|/–—-·•"
+"""Signs that are no part of a name, at either end."""
 _LETTER = re.compile(r"[^\W\d_]")
-_UNSET = frozenset({"undefined", "null", "none", "n/a", "[object object]", "unknown"})
+_UNSET = frozenset(
+    {"undefined", "null", "none", "n/a", "[object object]", "unknown", "google +", "google+", "google plus"}
+)
 """Words that scripts and templates print where nobody is named."""
 _WORDS = re.compile(r"[^\W\d_]+")
 
+_MAX_WORDS = 4
+"""Words of a person's name."""
+_PARTICLES = frozenset("de del della da das dos di du van von der den ter la le al bin ibn zu zur".split())
+_NO_PERSON = frozenset(
+    """
+    agency alliance and associated association blog board broadcasting bureau center centre channel chief
+    church club college committee community company contributor corp corporation council county courier
+    daily department desk digital dispatch editor editorial editors enquirer examiner express firm for
+    foundation from gazette gmbh group guest herald hospital inc independent institute international
+    journal lab labs law limited llc llp ltd magazine mail media ministry national network news newspaper
+    newsroom observer office online partners photos pictures post press radio record redaktion register
+    report reporter research review school senior sentinel service services society software solutions
+    special staff standard star studio studios sun systems team technologies telegraph the times today
+    tribune tv university video week weekly wire world writer writers zeitung
+    """.split()
+)
+"""Words of the names of organisations and offices."""
+_OFFICE = re.compile(
+    r"(?:ist|ator|ctor|itor|rter|iter|dent|tant|tion|ager|neer|cian|yst|oper|ogger|icer|founder|expert|lead)s?$",
+    re.IGNORECASE,
+)
+"""End of the last word of what one does, as in `Garden Educator`."""
+_CONJUNCTION = r"\s+(?:and|und|y|e|et|og|och|i|и|&)\s+"
+_BETWEEN_NAMES = re.compile(rf"\s*;\s*|\s*,{_CONJUNCTION}|\s*,\s*|{_CONJUNCTION}")
 _WORD = r"[^\W\d_a-z][\w’'.-]*"
 _NAME = rf"{_WORD}(?:\s+(?:(?:de|del|da|van|von|der|den|la|le|al|bin)\s+)*{_WORD}){{1,3}}"
 _SAID = re.compile(
-    rf"\b(?:by|von|por|par|di)\b\s*:?\s+(?P<names>{_NAME}(?:(?:,\s*|\s+(?:and|und|y|et|&)\s+){_NAME})*)"
+    rf"\b(?:by|von|por|par|di)\b\s*:?\s+(?P<names>{_NAME}(?:(?:,?\s+(?:and|und|y|et|&)\s+|,\s*){_NAME})*)"
 )
 _WHOLE = re.compile(_NAME)
-_AND = re.compile(r",\s*|\s+(?:and|und|y|et|&)\s+")
+_AND = re.compile(r",?\s+(?:and|und|y|et|&)\s+|,\s*")
 _AFTER_NAME = re.compile(
     r"\s*(?:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*\d"
     r"|\b(?:updated|published|posted|on|in)\b|[|•·–—]|\d).*$",
@@ -97,14 +133,33 @@ def author_name(text: str) -> str | None:
 def declared_name(text: str) -> str | None:
     """Return the name of a person or an organisation, as `author_name` does; it may read like a call."""
     name = clean(without_tags(clean(text[:_MAX_LENGTH])))
-    if works := _WORKS_BY.match(name):
+    if works := _WORKS_BY.match(name) or _OF_POST.match(name):
         name = works["name"]
     author = short_text(_BEFORE_NAME.sub("", name))
     if author is None or author.lower() in _UNSET:
         return None
-    if _ADDRESS.search(author) or not _LETTER.search(author):
+    if _ADDRESS.search(author) or not _LETTER.search(author) or _KEY.search(author):
         return None
-    return author
+    return author.strip(_AROUND_NAME)
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names of persons in a text that holds nothing else, else the text as it is."""
+    names = [name.strip() for name in _BETWEEN_NAMES.split(text)]
+    return names if len(names) > 1 and all(map(_is_person, names)) else [text]
+
+
+def _is_person(name: str) -> bool:
+    """Return True for a first name and a surname, not the name of an office or an organisation."""
+    words = name.split()
+    if not 1 < len(words) <= _MAX_WORDS or not words[0][0].isupper() or not words[-1][0].isupper():
+        return False
+    return (
+        all(word[0].isupper() or word in _PARTICLES for word in words)
+        and not any(map(str.isdigit, name))
+        and _NO_PERSON.isdisjoint(word.rstrip(".").lower() for word in words)
+        and not _OFFICE.search(words[-1])
+    )
 
 
 def is_call(text: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from dehusk.inference.metadata import sources
-from dehusk.inference.metadata.authors import author_name, authors_in, declared_name
+from dehusk.inference.metadata.authors import author_name, authors_in, declared_name, split_names
 from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, strings, type_name, values
 from dehusk.inference.metadata.page_dates import read_dates
@@ -83,7 +83,7 @@ def _first(read: Callable[[str], str | None], *candidates: Iterable[object]) -> 
 def _author(page: Sources) -> str | None:
     """Return the names from the first place that has any."""
     for candidate in _authors(page):
-        if names := unique(candidate, _MAX_AUTHORS):
+        if names := unique((name for text in candidate if text for name in split_names(text)), _MAX_AUTHORS):
             return "; ".join(names)
     return None
 
