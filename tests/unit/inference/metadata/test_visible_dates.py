@@ -221,3 +221,27 @@ def test_the_date_of_a_review_by_a_reader_is_not_the_page_s() -> None:
     review = "<div class=reviews><div class=review-head>Ann <span>May 1, 2024</span></div><p>Nice.</div>"
     assert read(page(review)).published is None
     assert read(page(review.replace("review", "content"))).published_day == DAY
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/index.html",
+        "/tag/foxes/",
+        "/blog/category/foxes",
+        "/author/ann/",
+        "/foxes/page/2/",
+        "/#top",
+    ],
+)
+def test_a_list_of_pages_has_no_date_of_theirs(path: str) -> None:
+    assert read(page("<p>May 1, 2024"), url=f"https://a.test{path}").published is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/?p=12", "/tag", "/archives/12", "/page/foxes", "/category/foxes/red/", "/2"]
+)
+def test_a_page_that_is_no_list_has_its_date(path: str) -> None:
+    assert read(page("<p>May 1, 2024"), url=f"https://a.test{path}").published_day == DAY
