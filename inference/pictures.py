@@ -53,7 +53,7 @@ def address_of(attributes: Mapping[str, str]) -> str | None:
     """Return the address of an image, or None for one within the page, and one that fills a place."""
     sets = (_first_of_set(attributes.get(name, "")) for name in _SETS)
     named = (attributes.get(name, "").strip() for name in (*_LAZY, "src"))
-    found = [each for each in (*named, *sets) if each and not _fills_place(each)]
+    found = [each for each in (*named, *sets) if each and not fills_place(each)]
     return next((each for each in found if "{width}" not in each), None) or next(
         (each.replace("{width}", _WIDTH) for each in found), None
     )
@@ -67,7 +67,22 @@ def address_of_any(alternatives: Iterable[Mapping[str, str]]) -> str | None:
 def address_among(values: Iterable[str]) -> str | None:
     """Return the first value, of attributes of any names, that is the address of an image, or None."""
     firsts = (_first_of_set(value) for value in values)
-    return next((each for each in firsts if _ADDRESS.search(each) and not _fills_place(each)), None)
+    return next((each for each in firsts if _ADDRESS.search(each) and not fills_place(each)), None)
+
+
+def fills_place(address: str) -> bool:
+    """Return True for an address within the page, a template, and a file named after showing nothing."""
+    if address[0] == "#" or address[:5].lower() == "data:" or "{{" in address:
+        return True
+    stem, _, kind = re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2].lower().rpartition(".")
+    if stem == "blank" and kind == "jpg":
+        return True
+    if kind not in _BLANK_TYPES or len(stem) > _MAX_FILE:
+        return False
+    words = {word for word in re.split("[-_.]", stem) if word}
+    if words.isdisjoint(_BLANK):
+        return False
+    return all(word in _BLANK or word in _BESIDE_BLANK or re.search(r"\d", word) for word in words)
 
 
 def is_icon(attributes: Mapping[str, str]) -> bool:
@@ -92,19 +107,6 @@ class _Image(HTMLParser):
 
     def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes = {name: value or "" for name, value in attrs}
-
-
-def _fills_place(address: str) -> bool:
-    """Return True for an address within the page, a template, and a file named after showing nothing."""
-    if address[0] == "#" or address[:5].lower() == "data:" or "{{" in address:
-        return True
-    stem, _, kind = re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2].lower().rpartition(".")
-    if kind not in _BLANK_TYPES or len(stem) > _MAX_FILE:
-        return False
-    words = {word for word in re.split("[-_.]", stem) if word}
-    if words.isdisjoint(_BLANK):
-        return False
-    return all(word in _BLANK or word in _BESIDE_BLANK or re.search(r"\d", word) for word in words)
 
 
 def _is_small(pixels: str) -> bool:

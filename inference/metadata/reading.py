@@ -22,6 +22,7 @@ from dehusk.inference.metadata.values import (
     web_address,
 )
 from dehusk.inference.native.properties import Properties
+from dehusk.inference.pictures import fills_place
 from dehusk.schemas.metadata import Metadata
 
 _MAX_AUTHORS = 10
@@ -135,12 +136,18 @@ def _image(page: Sources) -> str | None:
         for address in (*values(item.get("url")), *values(item.get("contentUrl")))
     )
     return _first(
-        lambda text: web_address(text, page.base),
+        lambda text: _image_address(text, page.base),
         page.meta(sources.IMAGES),
         images,
         page.microdata.get("image", ()),
         links,
     )
+
+
+def _image_address(text: str, base: str) -> str | None:
+    """Return the absolute address of an image, None for a file that is named after showing nothing."""
+    address = web_address(text, base)
+    return None if address is None or fills_place(address) else address
 
 
 def _objects(value: object, known: dict[str, Item]) -> tuple[Item, ...]:

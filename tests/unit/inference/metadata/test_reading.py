@@ -254,6 +254,8 @@ def test_canonical_url(html: str, url: str, canonical: str | None) -> None:
         "<link rel=image_src href=i.png>",
         "<div itemscope itemtype=//schema.org/Recipe><img itemprop=image src=i.png></div>",
         meta("og:image", "data:image/png;base64,AAAA") + meta("twitter:image", "i.png"),
+        meta("og:image", "https://s0.wp.com/i/blank.jpg") + meta("twitter:image", "i.png"),
+        meta("og:image", "/spacer.gif") + json_ld(image="i.png"),
     ],
 )
 def test_image(html: str) -> None:
