@@ -27,6 +27,21 @@ from dehusk.schemas.metadata import Metadata
 
 _MAX_AUTHORS = 10
 _MAX_TAGS = 50
+_NO_CATEGORY = frozenset(
+    {
+        *("uncategorized", "uncategorised", "sin categoría", "sin categoria", "sem categoria", "non classé"),
+        *(
+            "non classifié(e)",
+            "senza categoria",
+            "geen categorie",
+            "без рубрики",
+            "未分類",
+            "未分类",
+            "미분류",
+        ),
+    }
+)
+"""Names that WordPress gives the category of posts without one, in lower case."""
 _MAX_KEYWORDS = 20_000
 """Characters of a text in which tags are looked for."""
 _MAX_DIRECTIVES = 20
@@ -167,7 +182,13 @@ def _tags(page: Sources) -> tuple[str, ...]:
         *tags,
     )
     texts = (clean(text[:_MAX_KEYWORDS]) for text in keywords)
-    return unique((short_text(tag) for text in texts for tag in re.split("[,;、，]", text)), _MAX_TAGS)
+    return unique((_tag(tag) for text in texts for tag in re.split("[,;、，]", text)), _MAX_TAGS)
+
+
+def _tag(text: str) -> str | None:
+    """Return a tag; None for one without a letter or digit, and for the category of what has none."""
+    tag = short_text(text)
+    return tag if tag and any(map(str.isalnum, tag)) and tag.lower() not in _NO_CATEGORY else None
 
 
 def _page_type(page: Sources) -> str | None:

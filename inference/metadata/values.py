@@ -6,6 +6,10 @@ from html import unescape
 from urllib.parse import urljoin
 
 _MAX_DESCRIPTION = 2_000
+_UNFILLED = frozenset(
+    {"just another wordpress site", "just another wordpress.com weblog", "description", "keywords"}
+)
+"""Descriptions that publishing systems give a site before anybody writes one, in lower case."""
 _MAX_NAME = 200
 """Characters of the longest name of an author, a tag or a licence."""
 _MAX_ADDRESS = 2_048
@@ -20,8 +24,10 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
 def description(text: str) -> str | None:
-    """Return a text without markup, or its first 2,000 characters."""
+    """Return a text without markup, or its first 2,000 characters; None if nobody wrote it."""
     text = clean(without_tags(text[: 4 * _MAX_DESCRIPTION]))
+    if text.lower().rstrip(".") in _UNFILLED or not any(map(str.isalnum, text)):
+        return None
     return text[:_MAX_DESCRIPTION].rstrip() or None
 
 

@@ -262,6 +262,16 @@ def test_image(html: str) -> None:
     assert read(html).image == "https://www.a.test/b/i.png"
 
 
+@pytest.mark.parametrize("text", ["Just another WordPress site", "Description", "&#x200b;", "--"])
+def test_a_description_that_nobody_wrote_is_none(text: str) -> None:
+    assert read(meta("description", text)).description is None
+    assert read(meta("description", text) + meta("og:description", "On foxes")).description == "On foxes"
+
+
+def test_a_tag_has_letters_and_is_not_the_category_of_what_has_none() -> None:
+    assert read(meta("keywords", "#, foxes, Uncategorized, -, Без рубрики, 2024")).tags == ("foxes", "2024")
+
+
 def test_description() -> None:
     assert read(meta("description", " a &amp;amp; b\n<b>c</b> ")).description == "a & b c"
     assert read(json_ld(description="d") + meta("description", "")).description == "d"
