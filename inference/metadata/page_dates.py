@@ -24,11 +24,6 @@ _DAY_FIRST_HOST = re.compile(r"\.(?:uk|au|nz|ie|in|za|sg|my|ng|ke|eu)$")
 _PRODUCTS = ("Product", "ProductGroup", "IndividualProduct", "ProductModel", "Offer", "Vehicle", "Car")
 _PRODUCT = re.compile(r"^(?:og:)?product(?:\.|$)|:(?:product|item)$")
 """Types of Open Graph that are something to buy."""
-_PATH = re.compile(r"https?://[^/?#]+(?P<path>[^?#]*)(?P<query>\??[^#]*)", re.IGNORECASE)
-_LIST = re.compile(
-    r"^/?(?:index\.\w+)?$|/(?:tags?|categor(?:y|ies)|authors?)/[^/]+/?$|/page/[0-9]+/?$", re.IGNORECASE
-)
-"""Path of the front page of a site, or of an archive of a blog: a list of other pages."""
 _QUESTIONS = ("Question", "DiscussionForumPosting")
 
 
@@ -46,7 +41,7 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
     if (
         blocks is not None
         and (published is None or modified is None)
-        and not _is_of_list(page.url)
+        and not page.lists_others
         and may_show_dates(blocks, hints)
     ):
         seen = find_dates(blocks, headline_block(blocks, page.url), hints)
@@ -58,12 +53,6 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
         ):
             modified = seen.modified
     return Dates(published, modified)
-
-
-def _is_of_list(url: str) -> bool:
-    """Return True for an address, without a query, under which sites list other pages."""
-    found = _PATH.match(url)
-    return found is not None and not found["query"] and _LIST.search(found["path"]) is not None
 
 
 def _is_of_product(page: Sources) -> bool:

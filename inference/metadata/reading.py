@@ -112,7 +112,8 @@ def _authors(page: Sources) -> Iterator[Iterable[str | None]]:
     yield map(author_name, page.meta(sources.AUTHORS))
     links = (text for rel, _, text, is_anchor in page.links if is_anchor and "author" in rel.split())
     yield map(author_name, agreed(map(author_name, links)))
-    yield map(author_name, authors_in(page.bylines))
+    if not page.lists_others:
+        yield map(author_name, authors_in(page.bylines))
 
 
 def _names(persons: Iterable[object], known: dict[str, Item]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Declarations of a page for machines, by the place in which they are made."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -61,6 +62,12 @@ TAGS = tuple(
 )
 LICENSES = ("dcterms.license", "dc.rights.license", "license", "og:license")
 
+_PATH = re.compile(r"https?://[^/?#]+(?P<path>[^?#]*)(?P<query>\??[^#]*)", re.IGNORECASE)
+_LIST = re.compile(
+    r"^/?(?:index\.\w+)?$|/(?:tags?|categor(?:y|ies)|authors?)/[^/]+/?$|/page/[0-9]+/?$", re.IGNORECASE
+)
+"""Path of the front page of a site, or of an archive of a blog: a list of other pages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -84,6 +91,12 @@ class Sources:
     times: list[tuple[str, str, bool, str]]
     """The time and the class of each `<time>`; True if it has `pubdate`; its text."""
     bylines: list[str]
+
+    @property
+    def lists_others(self) -> bool:
+        """True for an address, without a query, under which sites list other pages."""
+        found = _PATH.match(self.url)
+        return found is not None and not found["query"] and _LIST.search(found["path"]) is not None
 
     def meta(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the contents of `<meta>` of these names, in the order of the names."""

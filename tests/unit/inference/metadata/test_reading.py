@@ -262,6 +262,13 @@ def test_image(html: str) -> None:
     assert read(html).image == "https://www.a.test/b/i.png"
 
 
+@pytest.mark.parametrize(("path", "author"), [("/", None), ("/tag/foxes/", None), ("/foxes/", "Ann Lee")])
+def test_a_list_of_pages_has_no_author_of_theirs(path: str, author: str | None) -> None:
+    assert read(BYLINE, url=f"https://a.test{path}", level=MetadataLevel.FULL).author == author
+    declared = read(meta("author", "Bo") + BYLINE, url=f"https://a.test{path}", level=MetadataLevel.FULL)
+    assert declared.author == "Bo"
+
+
 @pytest.mark.parametrize("text", ["Just another WordPress site", "Description", "&#x200b;", "--"])
 def test_a_description_that_nobody_wrote_is_none(text: str) -> None:
     assert read(meta("description", text)).description is None
