@@ -29,6 +29,8 @@ _SINGLE_FETCH_BYTES = 64 * KIB
 """Bytes of a partition for a single message; a batch of records that is larger comes whole."""
 _MOST_OFFSET = (1 << 63) - 1
 _SINGLE_WAIT_MS = 100
+_FOLLOW_MS = 1_000
+"""Longest wait for further messages until what was passed without any is told."""
 STALL_SECONDS = 60.0
 """Longest wait for the next records that a topic is known to hold."""
 REACH_FACTOR = 4
@@ -118,6 +120,11 @@ class Reader:
         self._ends = ends
         self.on_deleted: Callable[[TopicPartition, int], None] = lambda *_: None
         """Called with a partition and its begin if Kafka has deleted records of it before they were read."""
+        self.on_passed: Callable[[TopicPartition, int], None] = lambda *_: None
+        """Called with a partition and an offset, once all records before it were taken.
+
+        The last offsets before it may hold none, as of transactions.
+        """
 
     async def existing(
         self, *, newest_of_each: int | None = None, starts: Mapping[int, int] | None = None
@@ -174,7 +181,7 @@ class Reader:
                         yield record
             for partition in list(ends):
                 if await self._consumer.position(partition) >= ends[partition]:
-                    del ends[partition]
+                    self.on_passed(partition, ends.pop(partition))
                     self._consumer.pause(partition)
 
     async def _next_records(self, ends: Mapping[TopicPartition, int]) -> Fetched:
@@ -212,9 +219,11 @@ class Reader:
         with kafka_errors(self._settings):
             self._assign(self._ends)
             while True:
-                fetched = await self._fetch(timeout_ms=METADATA_MS)
+                fetched = await self._fetch(timeout_ms=_FOLLOW_MS)
                 for record in chain.from_iterable(fetched.values()):
                     yield _message(record), record.timestamp
+                for partition in self._consumer.assignment():
+                    self.on_passed(partition, await self._consumer.position(partition))
                 await self._assign_new_partitions()
 
     async def _assign_new_partitions(self) -> None:

@@ -59,13 +59,11 @@ class TopicFiles:
             UnavailableError: the brokers, or the registry of a document's schema, do not answer.
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
-            held = await reader.bounds()
-            offsets = self._starts(held)
+            offsets = self._starts(await reader.bounds())
             reader.on_deleted = lambda partition, begin: self._skip(offsets, partition.partition, begin)
+            reader.on_passed = lambda partition, offset: offsets.__setitem__(partition.partition, offset)
             self.folder.start(lambda: _position(offsets))
             await self._take(reader.existing(starts=dict(offsets)), offsets)
-            for partition, (_, end) in held.items():  # the last offsets may hold none, as of transactions
-                offsets[partition] = max(offsets[partition], end)
             if follow:
                 await self._take(reader.follow(), offsets)
 

@@ -203,16 +203,31 @@ async def test_records_that_kafka_deleted_before_they_were_read_are_told(kafka, 
     assert urls(tmp_path) == expected(20) - Counter(f"http://x.test/{at}" for at in range(10, 15))
 
 
-async def test_the_ends_of_transactions_are_no_records_that_kafka_deleted(kafka, topics, tmp_path, admin):
+@pytest.mark.parametrize("follow", [False, True])
+async def test_the_ends_of_transactions_are_no_records_that_kafka_deleted(
+    kafka, topics, tmp_path, admin, follow
+):
     topic = f"{topics.output}-short"
     await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
-    async with create_producer(kafka, transactional_id=topic) as producer:
-        for records in (range(10), range(10, 15)):
-            await producer.begin_transaction()
-            for at in records:
-                await producer.send(topic, document(at).value, document(at).key)
-            await (producer.commit_transaction() if records.start == 0 else producer.abort_transaction())
-    assert (await read(kafka, topic, tmp_path)).returncode == 0
+
+    async def write_transactions():
+        async with create_producer(kafka, transactional_id=topic) as producer:
+            for records in (range(10), range(10, 15)):
+                await producer.begin_transaction()
+                for at in records:
+                    await producer.send(topic, document(at).value, document(at).key)
+                await (producer.commit_transaction() if records.start == 0 else producer.abort_transaction())
+
+    if follow:
+        with reading(kafka, topic, tmp_path, "--follow", "--file-seconds", "4") as process:
+            await until(lambda: any(tmp_path.iterdir()))
+            await write_transactions()
+            await until(lambda: urls(tmp_path) == expected(10))
+            process.send_signal(signal.SIGTERM)
+            await asyncio.to_thread(process.communicate, timeout=SECONDS)
+    else:
+        await write_transactions()
+        assert (await read(kafka, topic, tmp_path)).returncode == 0
     await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=-1)})
     ended = await read(kafka, topic, tmp_path, "--resume")
     assert (ended.returncode, ended.stderr) == (0, f"dehusk: going on after 10 pages in {tmp_path}\n")
