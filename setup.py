@@ -10,6 +10,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = Path("dehusk/inference/native")
+BUILD = Path("build/cython")
 PACKAGE = ".".join(NATIVE.parts)
 SHARED = f"{PACKAGE}._shared"  # what Cython needs in each of the modules
 
@@ -36,6 +37,15 @@ def write_columns() -> bool:
     return is_new
 
 
+def has_newer_declarations() -> bool:
+    """Return True if a declaration has changed since the modules were compiled.
+
+    Cython does not follow `from … cimport` of a module.
+    """
+    compiled = [file.stat().st_mtime for file in (BUILD / NATIVE).glob("*.c")]
+    return bool(compiled) and min(compiled) < max(file.stat().st_mtime for file in NATIVE.glob("*.pxd"))
+
+
 class ParallelBuild(build_ext):
     """Build with a compiler for each processor."""
 
@@ -54,9 +64,9 @@ class ParallelBuild(build_ext):
 
 modules = cythonize(
     [Extension(SHARED, []), *sorted(map(str, NATIVE.glob("*.pyx")))],
-    build_dir="build/cython",
+    build_dir=str(BUILD),
     shared_utility_qualified_name=SHARED,
-    force=write_columns(),  # Cython does not follow `from … cimport feature`
+    force=write_columns() or has_newer_declarations(),
 )
 library = Extension(
     f"{PACKAGE}._library",

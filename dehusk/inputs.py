@@ -70,6 +70,8 @@ def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # 
             keys = ", ".join(map(repr, page))[:_MAX_KEYS]
             raise TypeError(f"the page has no key 'html', only {keys or 'none at all'}")
         content_type, id_ = _given(page, "content_type") or "text/html", _given(page, "id")
+        if isinstance(id_, float) and id_.is_integer():
+            id_ = int(id_)  # of a column of pandas that lacks another one
         number = isinstance(id_, Integral) and not isinstance(id_, bool)
         return page.get("html"), _given(page, "url"), content_type, max_bytes, str(id_) if number else id_
     if isinstance(page, tuple) and len(page) != 2:
@@ -79,9 +81,12 @@ def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # 
 
 
 def _given(page: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 a value of any type
-    """Return the value of a key, or None where it is missing, for which pandas has NaN and NaT."""
+    """Return the value of a key, or None where it is missing, for which pandas has NaN, NaT and NA."""
     value = page.get(key)
-    return None if isinstance(value, float | datetime) and value != value else value  # noqa: PLR0124 these do
+    try:
+        return None if value != value else value  # noqa: PLR0124 NaN and NaT do
+    except TypeError:  # of NA, which is neither true nor false
+        return None
 
 
 def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,14 @@
 """The address of an image, even if a script loads it on scrolling, and the formula that it may show."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html.parser import HTMLParser
-
-ATTRIBUTES = (
-    *("src", "srcset", "width", "height", "alt"),
-    *("data-src", "data-original", "data-lazy-src", "data-lazy", "data-wpfc-original-src"),
-    *("data-srcset", "data-lazy-srcset"),
-)
-"""Attributes that are read."""
 
 _LAZY = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-wpfc-original-src")
 _SETS = ("data-srcset", "data-lazy-srcset", "srcset")
+ATTRIBUTES = ("src", "width", "height", "alt", *_LAZY, *_SETS)
+"""Attributes that are read."""
+
 _FORMULAS = frozenset(
     {
         *("latex", "ql-img-inline-formula", "ql-img-displayed-equation"),
@@ -33,6 +29,10 @@ _ADDRESS = re.compile(
 """Value that is an address of an image, and no size or setting."""
 _WIDTH = "1024"
 """Pixels that a script would put in the place of `{width}` in an address."""
+_TEMPLATE = re.compile(r"\{\{|\{(?!width\})[.\w]+\}")
+"""Place of something else in an address, which no script has filled in."""
+_OF_FILE = re.compile(r"\d+(?:x\d+)?px|\d+x\d+|(?=.*\d)[0-9a-f]{8,}")
+"""Size or hash in the name of a file."""
 _IMAGE = re.compile(r"<img\s[^<>]*>", re.IGNORECASE)
 _BLANK_TYPES = frozenset({"gif", "png", "svg", "webp"})
 _MAX_FILE = 200
@@ -53,26 +53,30 @@ def address_of(attributes: Mapping[str, str]) -> str | None:
     """Return the address of an image, or None for one within the page, and one that fills a place."""
     sets = (_first_of_set(attributes.get(name, "")) for name in _SETS)
     named = (attributes.get(name, "").strip() for name in (*_LAZY, "src"))
-    found = [each for each in (*named, *sets) if each and not fills_place(each)]
-    return next((each for each in found if "{width}" not in each), None) or next(
-        (each.replace("{width}", _WIDTH) for each in found), None
-    )
+    return _complete([each for each in (*named, *sets) if each and not fills_place(each)])
 
 
 def address_of_any(alternatives: Iterable[Mapping[str, str]]) -> str | None:
     """Return the first address that one of several images has, or None."""
-    return next(filter(None, map(address_of, alternatives)), None)
+    return next(filter(None, (address_of(each) for each in alternatives if not is_icon(each))), None)
 
 
 def address_among(values: Iterable[str]) -> str | None:
     """Return the first value, of attributes of any names, that is the address of an image, or None."""
     firsts = (_first_of_set(value) for value in values)
-    return next((each for each in firsts if _ADDRESS.search(each) and not fills_place(each)), None)
+    return _complete([each for each in firsts if _ADDRESS.search(each) and not fills_place(each)])
+
+
+def _complete(found: Sequence[str]) -> str | None:
+    """Return the first address without a place for a width, else the first with one, which is filled in."""
+    return next((each for each in found if "{width}" not in each), None) or next(
+        (each.replace("{width}", _WIDTH) for each in found), None
+    )
 
 
 def fills_place(address: str) -> bool:
     """Return True for an address within the page, a template, and a file named after showing nothing."""
-    if address[0] == "#" or address[:5].lower() == "data:" or "{{" in address:
+    if address[0] == "#" or address[:5].lower() == "data:" or _TEMPLATE.search(address):
         return True
     stem, _, kind = re.split("[?#]", address, maxsplit=1)[0].rpartition("/")[2].lower().rpartition(".")
     if stem == "blank" and kind == "jpg":
@@ -82,7 +86,7 @@ def fills_place(address: str) -> bool:
     words = {word for word in re.split("[-_.]", stem) if word}
     if words.isdisjoint(_BLANK):
         return False
-    return all(word in _BLANK or word in _BESIDE_BLANK or re.search(r"\d", word) for word in words)
+    return all(word in _BLANK or word in _BESIDE_BLANK or _OF_FILE.fullmatch(word) for word in words)
 
 
 def is_icon(attributes: Mapping[str, str]) -> bool:

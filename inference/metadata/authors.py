@@ -21,7 +21,7 @@ _BEFORE_NAME = re.compile(
 """Words before a name; before a single one, `Von`, `Par` and `Por` are a part of it."""
 _ADDRESS = re.compile(r"^https?://|^/|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
 _OF_POST = re.compile(
-    r"^[该該本]?(?:日志|日誌|文章|文|帖子?)由\s*(?P<name>\S.*?)\s*(?:(?:[于於在]|发[布表]|發[布表佈]).*)?$"
+    r"^[该該本]?(?:日志|日誌|文章|文|帖子?)由\s*(?P<name>\S.*?)\s*(?:(?:(?<=\s)[于於在]|[于於在](?=\s*\d)|发[布表]|發[布表佈]).*)?$"
 )
 """Sentence of blogs in Chinese that says who posted."""
 _KEY = re.compile(r"^[a-z_]+(?:\.[a-z_]+)*\.author(?:\.[a-z_]+)*$|\{\{|\}\}|^%\w+%$|^\$\w+$")
@@ -58,7 +58,9 @@ _OFFICE = re.compile(
 )
 """End of the last word of what one does, as in `Garden Educator`."""
 _CONJUNCTION = r"\s+(?:and|und|y|e|et|og|och|i|и|&)\s+"
-_BETWEEN_NAMES = re.compile(rf"\s*;\s*|\s*,{_CONJUNCTION}|\s*,\s*|{_CONJUNCTION}")
+_JOINED = re.compile(_CONJUNCTION)
+_SEMICOLON = re.compile(r"\s*;\s*")
+_BETWEEN_NAMES = re.compile(rf"\s*,{_CONJUNCTION}|\s*,\s*|{_CONJUNCTION}")
 _WORD = r"[^\W\d_a-z][\w’'.-]*"
 _NAME = rf"{_WORD}(?:\s+(?:(?:de|del|da|van|von|der|den|la|le|al|bin)\s+)*{_WORD}){{1,3}}"
 _SAID = re.compile(
@@ -144,8 +146,14 @@ def declared_name(text: str) -> str | None:
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names of persons in a text that holds nothing else, else the text as it is."""
-    names = [name.strip() for name in _BETWEEN_NAMES.split(text)]
+    """Return the names of persons in a text that holds nothing else, else the text as it is.
+
+    A single comma may stand between a surname and first names, or a name and an office.
+    """
+    separator = _SEMICOLON if ";" in text else _BETWEEN_NAMES
+    names = [name.strip() for name in separator.split(text)]
+    if separator is _BETWEEN_NAMES and len(names) == 2 and not _JOINED.search(text):
+        return [text]
     return names if len(names) > 1 and all(map(_is_person, names)) else [text]
 
 

@@ -56,10 +56,13 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
 
 
 def _is_of_product(page: Sources) -> bool:
-    """Return True if a page's content is a product by JSON-LD, else by Open Graph."""
+    """Return True for a product by JSON-LD, else by Open Graph, and not for an article about one."""
+    types = [name.lower() for name in page.meta(("og:type",))]
+    if "article" in types:
+        return False
     if page.main is not None and is_content(page.main.get("@type")):
         return is_of_type(page.main, _PRODUCTS)
-    return any(_PRODUCT.search(name.lower()) for name in page.meta(("og:type",)))
+    return any(map(_PRODUCT.search, types))
 
 
 def _day_order(tag: str, url: str) -> DayOrder | None:

@@ -29,16 +29,9 @@ _MAX_AUTHORS = 10
 _MAX_TAGS = 50
 _NO_CATEGORY = frozenset(
     {
-        *("uncategorized", "uncategorised", "sin categoría", "sin categoria", "sem categoria", "non classé"),
-        *(
-            "non classifié(e)",
-            "senza categoria",
-            "geen categorie",
-            "без рубрики",
-            "未分類",
-            "未分类",
-            "미분류",
-        ),
+        *("uncategorized", "uncategorised", "sin categoría", "sin categoria", "sem categoria"),
+        *("non classé", "non classifié(e)", "senza categoria", "geen categorie", "без рубрики"),
+        *("未分類", "未分类", "미분류"),
     }
 )
 """Names that WordPress gives the category of posts without one, in lower case."""

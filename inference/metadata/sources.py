@@ -62,11 +62,12 @@ TAGS = tuple(
 )
 LICENSES = ("dcterms.license", "dc.rights.license", "license", "og:license")
 
-_PATH = re.compile(r"https?://[^/?#]+(?P<path>[^?#]*)(?P<query>\??[^#]*)", re.IGNORECASE)
 _LIST = re.compile(
-    r"^/?(?:index\.\w+)?$|/(?:tags?|categor(?:y|ies)|authors?)/[^/]+/?$|/page/[0-9]+/?$", re.IGNORECASE
+    r"https?://[^/?#]+(?:/?(?:index\.\w+)?|(?!\S*/(?:topic|threads?)/)(?:/[^?#]*)?/"
+    r"(?:(?:tags?|categor(?:y|ies)|author)/(?![^/?#]+\.html?(?:[/#]|$))[^/?#]+/?|page/[0-9]+/?))(?:#.*)?$",
+    re.IGNORECASE,
 )
-"""Path of the front page of a site, or of an archive of a blog: a list of other pages."""
+"""Address, without a query, of the front page of a site, or of an archive of a blog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,7 @@ class Sources:
     @property
     def lists_others(self) -> bool:
         """True for an address, without a query, under which sites list other pages."""
-        found = _PATH.match(self.url)
-        return found is not None and not found["query"] and _LIST.search(found["path"]) is not None
+        return _LIST.match(self.url) is not None
 
     def meta(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the contents of `<meta>` of these names, in the order of the names."""

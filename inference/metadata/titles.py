@@ -17,7 +17,8 @@ MAX_READ = 1_000
 """Characters of a title in which its parts are looked for."""
 
 _REFERENCE = re.compile(
-    r"&(?:#[0-9]{2,5}|#[xX][0-9a-fA-F]{2,4}|amp|quot|apos|reg|trade|copy|[nm]dash|hellip|[lr][sd]?a?quo);"
+    r"&(?:#(?!0*6[02];)[0-9]{2,5}|#[xX](?!0*3[cCeE];)[0-9a-fA-F]{2,4}"
+    r"|amp|quot|apos|reg|trade|[nm]dash|hellip|[lr](?:[sd]|a|sa)quo);"
 )
 """Reference to a sign of punctuation or to a letter: not to `<`, `>` or a space by name."""
 _NO_WORD = re.compile(r"[\W_]+")

@@ -7,7 +7,7 @@ is taken if it is good enough.
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -147,10 +147,11 @@ def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate
     if not dated:
         return []
     ends = blocks.structure["token_counts"].cumsum(dtype="int64")
+    around_head = frozenset[int]() if head is None else frozenset(_around(blocks.structure, head))
     found: list[Candidate] = []
     has_first = False
     for each in dated:
-        if _is_within(_OF_READER, _READER_LEVELS, blocks.structure, ends, each.at):
+        if _is_within(_OF_READER, _READER_LEVELS, blocks.structure, ends, each.at, outside=around_head):
             continue
         features = [
             *_place(each, head),
@@ -277,16 +278,27 @@ def _is_within(
     structure: Mapping[str, Any],
     ends: Any,  # noqa: ANN401 an array
     at: int,
+    *,
+    outside: frozenset[int] = frozenset(),
 ) -> bool:
-    """Return True for a block in an element that has one of some tokens; those of each end at its `ends`."""
-    element = int(structure["elements"][at])
-    for _ in range(levels):
-        if element < 0:
+    """Return True for a block in an element that has one of some tokens; those of each end at its `ends`.
+
+    Elements `outside`, and those around them, are not looked at.
+    """
+    for element in islice(_around(structure, at), levels):
+        if element in outside:
             return False
         end = int(ends[element])
         if not tokens.isdisjoint(
             structure["tokens"][end - int(structure["token_counts"][element]) : end].tolist()
         ):
             return True
-        element = int(structure["parents"][element])
     return False
+
+
+def _around(structure: Mapping[str, Any], at: int) -> Iterator[int]:
+    """Yield the elements around a block, the innermost one first."""
+    element = int(structure["elements"][at])
+    while element >= 0:
+        yield element
+        element = int(structure["parents"][element])

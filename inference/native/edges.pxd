@@ -4,9 +4,9 @@ Authors mark up parts of words, and they part words by style alone. Which of bot
 """
 
 from libc.stdint cimport uint32_t
-from libc.string cimport memchr
 
 from dehusk.inference.native cimport utf8
+from dehusk.inference.native.ascii cimport is_space
 from dehusk.inference.native.lexbor cimport TEXT, Node, String, text_of
 from dehusk.inference.native.tokens cimport writes_no_spaces
 
@@ -82,14 +82,18 @@ cdef inline bint _is_phrase(Node *element) noexcept:
     """Return True if the text that an element begins with has several words, or ends in a colon."""
     cdef Node *node = element
     cdef String text
+    cdef size_t position
     while node != NULL and node.type != TEXT:
         node = node.first_child
     text = text_of(node)
-    while text.length and text.data[text.length - 1] == c" " and node.next == NULL:
+    while text.length and is_space(text.data[text.length - 1]) and node.next == NULL:
         text.length -= 1
     if not text.length:
         return False
-    return text.data[text.length - 1] == c":" or memchr(text.data + 1, c" ", text.length - 1) != NULL
+    for position in range(1, text.length):
+        if is_space(text.data[position]):
+            return True
+    return text.data[text.length - 1] == c":"
 
 
 cdef inline bint _symbol_separates(String before, String text, int edges) noexcept:

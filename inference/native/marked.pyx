@@ -5,6 +5,7 @@ from libc.stdint cimport uint8_t, uintptr_t
 from libc.string cimport memcmp, strlen
 
 from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.ascii cimport is_letter
 from dehusk.inference.native.buffer cimport append, free, memmem
 from dehusk.inference.native.drawings cimport is_drawn
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
@@ -24,12 +25,14 @@ for _byte in range(256):
 for _word in (b"byline", b"author"):
     for _place, _byte in enumerate(_word[: LENGTH - 1]):
         _steps[_byte] = LENGTH - 1 - _place
-cdef uintptr_t _meta = 0, _time, _base, _article, _body, _blockquote  # Lexbor's numbers of these tags, 0 until they are known
+# Lexbor's numbers of these tags, 0 until they are known
+cdef uintptr_t _meta = 0, _time, _base, _article, _body, _blockquote, _h1
 
 
 cdef int _learn() except -1:
-    global _meta, _time, _base, _article, _body, _blockquote
+    global _meta, _time, _base, _article, _body, _blockquote, _h1
     if not _meta:
+        _h1 = number_of(b"h1")
         _article, _body, _blockquote = number_of(b"article"), number_of(b"body"), number_of(b"blockquote")
         _time, _base, _meta = number_of(b"time"), number_of(b"base"), number_of(b"meta")
     return 0
@@ -86,7 +89,10 @@ cdef bint _is_marked(Element *element) noexcept:
 
 
 cdef bint is_of_reader(Element *element) noexcept:
-    """Return True for what a reader of the page said: in a quotation, or in a review by a customer, by its classes."""
+    """Return True for what a reader of the page said: in a quotation, or in a review by a customer.
+
+    Such a review is known by classes of elements that do not hold the page's headline.
+    """
     cdef Node *node = &element.node
     cdef String classes
     cdef int level
@@ -97,19 +103,30 @@ cdef bint is_of_reader(Element *element) noexcept:
             return True
         classes = lexbor.value_of((<Element *> node).classes)
         if _speaks_of_review(classes) or _has(classes, b"testimonial"):
-            return True
+            return not _holds_headline(node)
         node = node.parent
     return False
 
 
+cdef bint _holds_headline(Node *top) noexcept:
+    cdef Node *node = top
+    while node != NULL:
+        if node.type == lexbor.ELEMENT and node.name == _h1:
+            return True
+        node = lexbor.following(node, top)
+    return False
+
+
 cdef bint _speaks_of_review(String classes) noexcept:
-    """Return True for classes with `review` in them, not of one who `reviewed` an article."""
+    """Return True for classes with `review` in them, not for a `preview`, or of one who `reviewed` an article."""
     cdef size_t length = strlen(_REVIEW)
     cdef const unsigned char *at = <const unsigned char *> memmem(classes.data, classes.length, _REVIEW, length)
     cdef const unsigned char *end = classes.data + classes.length
+    cdef bint is_word
     while at != NULL:
+        is_word = at == classes.data or not is_letter(at[-1])
         at += length
-        if at == end or at[0] != c"e":
+        if is_word and (at == end or at[0] != c"e"):
             return True
         at = <const unsigned char *> memmem(at, end - at, _REVIEW, length)
     return False

@@ -34,7 +34,7 @@ class Brokers:
         if await self.answer():
             return
         if self._throttled_until > begun:
-            raise UnavailableError("it delays what is sent, as a quota of its user or client is exceeded")
+            raise UnavailableError("it delays what is sent, as a quota of this user or client is exceeded")
         raise UnavailableError("no broker answers")
 
     async def answer(self) -> bool:

@@ -77,7 +77,8 @@ def kafka_errors(settings: KafkaSettings, operation: Operation = Operation.READ)
         raise refusal(settings, [Right(Operation.READ, str(error.args[0]), "group")]) from error
     except TOO_LARGE as error:
         raise ConfigurationError(
-            "a record is larger than the topic takes: raise its max.message.bytes"
+            f"Kafka at {settings.brokers} refuses a record that is larger than its topic takes: "
+            "raise the topic's max.message.bytes"
         ) from error
     except REFUSED as error:
         raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error

@@ -245,7 +245,7 @@ async def test_pages_do_not_wait_for_a_right_on_figures_or_versions(
 async def test_second_cleanings_go_on_once_their_group_may_be_joined_again(
     guarded: Bench, secured: SecuredKafka, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As the group of the pages does, which is another client's."""
+    """Join again as the group of the pages does, which is another client's."""
     topics, handled = guarded.topics, []
     settings = WorkerSettings(kafka=secured.user, topics=topics, session_seconds=6)
     group = ("Read", "group", topics.revisit_group)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -81,12 +81,22 @@ def test_a_mapping_may_be_a_row_of_pandas() -> None:
         def __ne__(self, other: object) -> bool:
             return True
 
+    class Missing:
+        """A value whose comparisons are neither true nor false, as pandas' NA."""
+
+        def __ne__(self, other: object) -> NoReturn:
+            raise TypeError
+
     missing = float("nan")
-    row = {"html": PROSE, "id": np.int64(8), "url": missing, "content_type": missing, "language": missing}
+    row = {"html": PROSE, "url": missing, "content_type": missing, "language": Missing()}
     row["fetched_at"] = MissingTime(2026, 5, 1)
-    ((_, document),) = dehusk.extract_many([row], processes=1, labeler="rules")
-    assert isinstance(document, dehusk.Document)
-    assert (document.id, document.url, document.fetched_at) == ("8", "", None)
+    rows = [row | {"id": id_} for id_ in (np.int64(8), 8.0, missing)]
+    documents = [found for _, found in dehusk.extract_many(rows, processes=1, labeler="rules")]
+    assert [(document.id, document.url, document.fetched_at) for document in documents] == [
+        ("8", "", None),
+        ("8", "", None),
+        ("", "", None),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ from dehusk.inference.pictures import address_among, address_of, address_of_any,
         ({"src": "/a_300x.jpg", "data-src": "/a_{width}x.jpg"}, "/a_300x.jpg"),
         ({"src": "data:x", "data-src": "/a_{width}x.jpg"}, "/a_1024x.jpg"),
         ({"src": "{{ image.src }}"}, None),
+        ({"src": "/a_{width}x{height}.jpg"}, None),
+        ({"src": "/pixel-7.webp"}, "/pixel-7.webp"),
+        ({"src": "/woocommerce-placeholder-600x600.png"}, None),
         ({}, None),
     ],
 )
@@ -41,7 +44,9 @@ def test_an_image_has_the_address_that_a_script_would_load(
 def test_an_image_without_an_address_has_that_of_an_alternative() -> None:
     assert address_of_any([{}, {"srcset": "data:x"}, {"srcset": "a 2x"}, {"src": "b"}]) == "a"
     assert address_of_any([{"src": "/spacer.gif"}]) is None
+    assert address_of_any([{"src": "/tr?id=1", "width": "1", "height": "1"}]) is None
     assert address_among(["1024", "true", "100vw", "/", "data:x", "a.jpg 1x, b.jpg 2x"]) == "a.jpg"
+    assert address_among(["/a{.width}.jpg", "/a_{width}x.jpg"]) == "/a_1024x.jpg"
     assert address_among(["/blank.gif", "lazyload", "//cdn.test/a?b"]) == "//cdn.test/a?b"
     assert address_among(["a", "0.5", "//cdn.test/a.mp4", "/a.html?b"]) is None
     assert in_noscript("text<IMG src='a?b=1&amp;c' alt>\n<img src=d>") == {"src": "a?b=1&c", "alt": ""}

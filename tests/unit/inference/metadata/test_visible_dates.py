@@ -180,6 +180,7 @@ def test_any_blocks_have_candidates_with_known_features(
     month: tuple[int, int] | None,
 ) -> None:
     blocks = blocks_of([text for text, _ in rows], [path for _, path in rows])
+    head = None if head is None or head >= len(rows) else head
     for each in candidates(blocks, head, Hints("en", None, times, month)):
         assert each.weight == pytest.approx(sum(WEIGHTS.get(feature, 0) for feature in each.features))
         assert len(set(each.features)) == len(each.features)
@@ -217,6 +218,18 @@ def test_on_the_page_of_a_product_a_date_counts_by_its_label(product: str) -> No
     assert read(product + page("<p>Posted: May 1, 2024")).published_day == DAY
 
 
+def test_an_article_about_a_product_has_its_date() -> None:
+    product = '<script type="application/ld+json">{"@type": "Product", "name": "Red fox"}</script>'
+    declared = product + "<meta property=og:type content=article>"
+    assert read(declared + page("<p>May 1, 2024")).published_day == DAY
+
+
+@pytest.mark.parametrize("classes", ["post category-reviews", "review"])
+def test_an_article_that_is_a_review_has_its_date(classes: str) -> None:
+    article = page("<p class=byline>By Ann Lee<p>May 1, 2024").replace("<main>", f"<main class='{classes}'>")
+    assert read(article).published_day == DAY
+
+
 def test_the_date_of_a_review_by_a_reader_is_not_the_page_s() -> None:
     review = "<div class=reviews><div class=review-head>Ann <span>May 1, 2024</span></div><p>Nice.</div>"
     assert read(page(review)).published is None
@@ -241,7 +254,18 @@ def test_a_list_of_pages_has_no_date_of_theirs(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/?p=12", "/tag", "/archives/12", "/page/foxes", "/category/foxes/red/", "/2"]
+    "path",
+    [
+        "/?p=12",
+        "/tag",
+        "/archives/12",
+        "/page/foxes",
+        "/category/foxes/red/",
+        "/2",
+        "/category/foxes.html",
+        "/authors/guidelines",
+        "/topic/12-foxes/page/2/",
+    ],
 )
 def test_a_page_that_is_no_list_has_its_date(path: str) -> None:
     assert read(page("<p>May 1, 2024"), url=f"https://a.test{path}").published_day == DAY

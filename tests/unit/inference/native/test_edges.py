@@ -46,6 +46,7 @@ from dehusk.inference.segmentation.segmentation import segment
             "in<em>Alpine Huts</em> 5 €<small>With tax</small> <b>It is.</b>Then",
             "in Alpine Huts 5 € With tax It is. Then",
         ),
+        ("<em>Two\nwords</em>Then <em>five&nbsp;more\n</em>", "Two words Then five more"),
         ("<b>Colour:</b>red <b>Size:</b>12 fast<b>Cons:</b>Dear", "Colour: red Size: 12 fast Cons: Dear"),
     ],
 )

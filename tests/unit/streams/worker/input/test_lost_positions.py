@@ -179,7 +179,7 @@ def fetch(consumer: Consumer, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def returning(consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch):
-    """Reads once, and gets messages of these offsets; what follows them up to the position holds none."""
+    """Return what reads once and gets messages of these offsets; up to the position, no more follow."""
     monkeypatch.setattr(consumer, "pass_seconds", 0.0)
 
     async def fetching(*offsets: int, position: int) -> None:
