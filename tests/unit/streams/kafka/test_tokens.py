@@ -83,6 +83,7 @@ async def test_clients_of_one_cluster_share_a_token() -> None:
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))  # else the connection is reset
         status, body, headers = self.server.answer  # type: ignore[attr-defined]
         self.send_response(status)
         for name, value in {"Location": "/elsewhere", **headers}.items():
