@@ -1,11 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The attributes of elements as Python has them, of the few that markup is read from."""
 
-from libc.string cimport strlen
-
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.buffer cimport memmem
-from dehusk.inference.native.lexbor cimport Attribute, Element, String, decoded
+from dehusk.inference.native.lexbor cimport Attribute, Element, String, contains, decoded
 
 from dehusk.inference import pictures, players
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES
@@ -63,15 +60,11 @@ cdef list lazy_values(Element *element):
     while each != NULL:
         if each.node.name >= lexbor.NUMBERED_ATTRIBUTES:
             name, value = lexbor.name_of(each.node.name), lexbor.value_of(each)
-            if _has(name, b"-") and (_has(name, b"src") or _has(name, b"lazy")):
+            if contains(name, b"-") and (contains(name, b"src") or contains(name, b"lazy")):
                 value.length = min(value.length, <size_t> (16 * MAX_ADDRESS))
                 found.append(decoded(value))
         each = each.next
     return found
-
-
-cdef bint _has(String name, const char *wanted) noexcept:
-    return memmem(name.data, name.length, wanted, strlen(wanted)) != NULL
 
 
 cdef str classes(Element *element):

@@ -4,6 +4,9 @@
 """
 
 from libc.stdint cimport uintptr_t
+from libc.string cimport strlen
+
+from dehusk.inference.native.buffer cimport memmem
 
 
 cdef extern from "lexbor_abi.h" nogil:
@@ -67,6 +70,11 @@ cdef extern from "lexbor_abi.h" nogil:
 cdef struct String:
     const unsigned char *data
     size_t length
+
+
+cdef inline bint contains(String text, const char *wanted) noexcept nogil:
+    """Return True if some bytes stand anywhere in a text."""
+    return text.length > 0 and memmem(text.data, text.length, wanted, strlen(wanted)) != NULL
 
 
 cdef inline String name_of(uintptr_t entry) noexcept nogil:

@@ -8,7 +8,7 @@ from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.ascii cimport is_letter
 from dehusk.inference.native.buffer cimport append, free, memmem
 from dehusk.inference.native.drawings cimport is_drawn
-from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, contains
 from dehusk.inference.native.markup cimport ITEMPROP, REL, name_of, number_of
 
 cdef enum:
@@ -102,7 +102,7 @@ cdef bint is_of_reader(Element *element) noexcept:
         if node.name == _blockquote:
             return True
         classes = lexbor.value_of((<Element *> node).classes)
-        if _speaks_of_review(classes) or _has(classes, b"testimonial"):
+        if _speaks_of_review(classes) or contains(classes, b"testimonial"):
             return not _holds_headline(node)
         node = node.parent
     return False
@@ -132,10 +132,6 @@ cdef bint _speaks_of_review(String classes) noexcept:
     return False
 
 
-cdef bint _has(String classes, const char *wanted) noexcept:
-    return memmem(classes.data, classes.length, wanted, strlen(wanted)) != NULL
-
-
 cdef bint speaks_of_author(Element *element) noexcept:
     """Return True for classes with `byline` or `author` in them, and not `comment`.
 
@@ -147,6 +143,6 @@ cdef bint speaks_of_author(Element *element) noexcept:
     while end <= classes.length:
         at = classes.data + end - LENGTH
         if not memcmp(at, _BYLINE, LENGTH) or not memcmp(at, _AUTHOR, LENGTH):
-            return not _has(classes, _COMMENT)
+            return not contains(classes, _COMMENT)
         end += _steps[at[LENGTH - 1]]
     return False

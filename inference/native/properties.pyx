@@ -5,7 +5,7 @@ from libc.stdint cimport uintptr_t
 
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.buffer cimport Buffer, append, free
-from dehusk.inference.native.lexbor cimport Element, Node, String
+from dehusk.inference.native.lexbor cimport Element, Node, String, contains
 from dehusk.inference.native.markup cimport (
     CONTENT, DATETIME, HREF, ITEMPROP, ITEMSCOPE, ITEMTYPE, NAME, OTHER, PROPERTY, PUBDATE, REL, SRC,
     has, name_of, number_of, spells, value_of,
@@ -20,9 +20,6 @@ cdef enum:
     MAX_SCOPES = 64  # elements above one that may be its item
     MAX_FOUND = 500  # of each kind
     MAX_BYLINES = 32
-
-cdef extern from "string.h":
-    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
 
 
 cdef uintptr_t _meta = 0, _time, _base, _anchor, _link  # Lexbor's numbers of these tags, 0 until they are known
@@ -203,12 +200,8 @@ cdef Element *_name_in(Element *item):
 cdef bint _is_telling(String rel, bint is_anchor) noexcept:
     """Return True if the relation of a link may say something about the page."""
     if is_anchor:
-        return _contains(rel, b"author", 6) or _contains(rel, b"license", 7) or _contains(rel, b"tag", 3)
+        return contains(rel, b"author") or contains(rel, b"license") or contains(rel, b"tag")
     return rel.length > 0 and not (spells(rel, b"stylesheet") or spells(rel, b"preload") or spells(rel, b"icon"))
-
-
-cdef inline bint _contains(String value, const char *wanted, size_t length) noexcept:
-    return memmem(value.data, value.length, wanted, length) != NULL
 
 
 cdef str _url(String value):

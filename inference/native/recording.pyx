@@ -5,12 +5,11 @@ Without these, what is struck is recorded alone.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uintptr_t
-from libc.string cimport strlen
 
 from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute, attributes, classes, lazy_values
 from dehusk.inference.native.buffer cimport free, more
-from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
+from dehusk.inference.native.lexbor cimport Element, Node, String, contains, decoded
 from dehusk.inference.native.markup cimport number_of, spells, tag_name
 from dehusk.inference.native.rows cimport NONE, Row
 
@@ -19,9 +18,6 @@ import numpy as np
 from dehusk.inference import elements, pictures, players, tex
 from dehusk.inference.native.markup import NUMBERED_TAGS
 from dehusk.schemas.markup import Embedded, Mark
-
-cdef extern from "string.h":
-    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -175,7 +171,7 @@ cdef class Recording:
         """Begin the mark of a formula that a program has typeset, if its TeX follows in a script."""
         cdef Node *script
         cdef int string
-        if not _has(lexbor.value_of(element.classes), b"ath"):
+        if not contains(lexbor.value_of(element.classes), b"ath"):
             return 0
         script = lexbor.element_from(element.node.next)
         names = classes(element)
@@ -417,16 +413,12 @@ cdef bint is_struck(Row *row) noexcept:
 cdef bint _names_typesetter(String program) noexcept:
     """Return True if the address or the text of a script or style sheet is of MathJax or KaTeX."""
     return (
-        _has(program, b"athjax")
-        or _has(program, b"athJax")
-        or _has(program, b"katex")
-        or _has(program, b"KaTeX")
-        or _has(program, b"renderMathInElement")
+        contains(program, b"athjax")
+        or contains(program, b"athJax")
+        or contains(program, b"katex")
+        or contains(program, b"KaTeX")
+        or contains(program, b"renderMathInElement")
     )
-
-
-cdef bint _has(String text, const char *wanted) noexcept:
-    return text.length > 0 and memmem(text.data, text.length, wanted, strlen(wanted)) != NULL
 
 
 cdef bint _is_space_at(String text, size_t position) noexcept:
