@@ -7,6 +7,7 @@ from dehusk.inference.native.ascii cimport is_letter, is_space, lower
 
 cdef enum:
     MOST_ATTRIBUTES = 1000
+    HARMLESS_ENDS = 100  # end tags with attributes, at each of which a text may be copied
 
 
 cdef struct Token:  # a tag; or a comment or the like, whose name is empty
@@ -66,7 +67,7 @@ cdef inline void _read_tag(const unsigned char *text, size_t size, size_t positi
             token.kept = position
 
 
-cdef inline bint is_self_closed(const unsigned char *text, Token *token) noexcept nogil:
+cdef inline bint is_self_closed(const unsigned char *text, const Token *token) noexcept nogil:
     return text[token.end - 1] == c">" and text[token.end - 2] == c"/"
 
 

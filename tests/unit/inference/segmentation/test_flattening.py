@@ -219,6 +219,12 @@ def test_names_beyond_the_limit_are_left_out_but_not_their_text() -> None:
     assert flat.endswith(b"29998" + b"29999" + b"<x7 a8=2>text</x7>")
 
 
+def test_elements_of_html_are_kept_after_however_many_names() -> None:
+    names = b"".join(b"<x%d></x%d>" % (number, number) for number in range(30_000))
+    last = b"<figure><script>if (a<b)</script></figure>"
+    assert flatten(names + last).endswith(b"<x4095></x4095>" + last)
+
+
 def test_elements_in_noscript_nest_where_they_are_read() -> None:
     page = b"<noscript>" + b"<div>" * 30_000 + b"text</noscript>"
     assert flatten(page) == page
