@@ -103,11 +103,13 @@ def new_temporary_folder() -> Path:
     return Path(util.get_temp_dir())
 
 
-def _leave_fork_server() -> None:
-    """Have a process that was forked by a program start a fork server of its own.
+def _leave_processes() -> None:
+    """Have a process that was forked by a program start processes and a fork server of its own.
 
-    It would wait for that of the program as for a child.
+    It would wait for those of the program as for children, which fails at its end.
     """
+    children: set[process.BaseProcess] = process._children  # type: ignore[attr-defined]  # noqa: SLF001
+    children.difference_update([child for child in children if isinstance(child, _Process)])
     server: Any = forkserver._forkserver  # noqa: SLF001
     server._lock = Lock()  # noqa: SLF001 a thread that is not here may hold it
     if server._forkserver_pid is not None:  # noqa: SLF001
@@ -115,4 +117,4 @@ def _leave_fork_server() -> None:
         server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None  # noqa: SLF001
 
 
-os.register_at_fork(after_in_child=_leave_fork_server)
+os.register_at_fork(after_in_child=_leave_processes)

@@ -272,6 +272,22 @@ print("done")
     run_to_its_end(program)
 
 
+def test_a_forked_process_ends_in_order_beside_those_of_the_program() -> None:
+    """It ends as those of web servers do that load their program before they fork."""
+    program = f"""
+import os, sys, pyarrow as pa, dehusk.arrow
+batch = pa.RecordBatch.from_pydict({{"page": [{PROSE!r}], "address": [{URL!r}]}})
+clean = lambda: dehusk.arrow.clean(batch, html="page", url="address", labeler="rules")
+first = clean()
+if not (pid := os.fork()):
+    sys.exit(clean() == first)
+assert os.waitpid(pid, 0)[1] == 1 << 8
+assert clean() == first
+print("done")
+"""
+    run_to_its_end(program)
+
+
 def run_to_its_end(program: str) -> None:
     """Run a program that says when it is done, and then ends by itself."""
     quiet = ("-W", "ignore:This process:DeprecationWarning")  # of a fork beside threads, from Python 3.12 on
