@@ -16,7 +16,7 @@ Html = str | bytes | bytearray | memoryview
 """A page: text, or bytes as a server sent them."""
 Page = Html | tuple[Html, str | None] | Mapping[str, Any]
 """A page alone, with its URL, or as a mapping of `html` and perhaps `url`, `id`, `content_type`,
-`fetched_at` and `language`."""
+`fetched_at` and `language`. Of all these, None, NaN, NaT and NA stand for what is missing."""
 _URL = re.compile(r"\s*https?://[^\s<]+\s*", re.IGNORECASE)
 _MAX_KEYS = 200
 """Characters of the keys of a mapping that an error names."""
@@ -73,20 +73,31 @@ def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # 
         if isinstance(id_, float) and id_.is_integer():
             id_ = int(id_)  # of a column of pandas that lacks another one
         number = isinstance(id_, Integral) and not isinstance(id_, bool)
-        return page.get("html"), _given(page, "url"), content_type, max_bytes, str(id_) if number else id_
+        return _html(page["html"]), _given(page, "url"), content_type, max_bytes, str(id_) if number else id_
     if isinstance(page, tuple) and len(page) != 2:
         raise TypeError(f"a page is html, or a pair of html and URL, not a tuple of {len(page)}")
     html, url = page if isinstance(page, tuple) else (page, None)
-    return html, url, "text/html", max_bytes, None
+    return _html(html), _value(url), "text/html", max_bytes, None
+
+
+def _html(value: Any) -> Any:  # noqa: ANN401 a value of any type
+    """Return HTML, which is empty where it is missing."""
+    return b"" if _value(value) is None else value
 
 
 def _given(page: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 a value of any type
-    """Return the value of a key, or None where it is missing, for which pandas has NaN, NaT and NA."""
-    value = page.get(key)
+    """Return the value of a key, or None where it is missing."""
+    return _value(page.get(key))
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401 a value of any type
+    """Return a value, or None where it is missing, for which pandas has NaN, NaT and NA."""
     try:
         return None if value != value else value  # noqa: PLR0124 NaN and NaT do
     except TypeError:  # of NA, which is neither true nor false
         return None
+    except ValueError:  # of an array, whose values are compared
+        return value
 
 
 def _crawled(page: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,18 +74,19 @@ def test_a_page_is_html_a_pair_or_a_mapping() -> None:
     assert [block.text for block in documents[-1].blocks or ()] == ["Привет, мир"]
 
 
+class Missing:
+    """A value whose comparisons are neither true nor false, as pandas' NA."""
+
+    def __ne__(self, other: object) -> NoReturn:
+        raise TypeError
+
+
 def test_a_mapping_may_be_a_row_of_pandas() -> None:
     class MissingTime(datetime):
         """A time that is not equal to itself, as pandas' NaT."""
 
         def __ne__(self, other: object) -> bool:
             return True
-
-    class Missing:
-        """A value whose comparisons are neither true nor false, as pandas' NA."""
-
-        def __ne__(self, other: object) -> NoReturn:
-            raise TypeError
 
     missing = float("nan")
     row = {"html": PROSE, "url": missing, "content_type": missing, "language": Missing()}
@@ -97,6 +98,21 @@ def test_a_mapping_may_be_a_row_of_pandas() -> None:
         ("8", "", None),
         ("", "", None),
     ]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), Missing()], ids=["None", "NaN", "NA"])
+def test_pages_and_urls_may_be_missing_in_columns_of_pandas(missing: Any) -> None:
+    pages = [
+        (PROSE, missing),
+        (missing, "http://x.test/"),
+        {"html": missing, "url": "http://x.test/"},
+        missing,
+    ]
+    with dehusk.extract_many(pages, processes=1, labeler="rules") as results:
+        (_, document), *others = results
+    assert isinstance(document, dehusk.Document)
+    assert document.url == ""
+    assert [str(error) for _, error in others] == ["no-body: the message holds no content"] * 3
 
 
 @pytest.mark.parametrize(
@@ -128,8 +144,8 @@ def test_a_page_that_fails_is_an_error_beside_the_others() -> None:
         PROSE,
     ]
     assert reasons(pages) == [
-        *(None, "not-html", "no-body"),
-        *["malformed-message"] * 5,
+        *(None, "not-html", "no-body", "no-body", "no-body"),
+        *["malformed-message"] * 3,
         None,
     ]
     assert reasons([PROSE, "<p>x" * 50], max_page_blocks=20) == [None, "too-many-blocks"]
@@ -141,7 +157,9 @@ def test_a_page_that_fails_is_an_error_beside_the_others() -> None:
         ({"content": PROSE}, "the page has no key 'html', only 'content'"),
         ({"url": "http://x.test/", 5: PROSE}, "the page has no key 'html', only 'url', 5"),
         ({}, "the page has no key 'html', only none at all"),
-        ({"html": None}, "html is NoneType, neither str nor bytes"),
+        ({"html": 5}, "html is int, neither str nor bytes"),
+        ({"html": np.zeros(2)}, "html is ndarray, neither str nor bytes"),
+        ({"html": PROSE, "url": np.zeros(2)}, "url is ndarray, not str"),
         (("a", "b", "c"), "a page is html, or a pair of html and URL, not a tuple of 3"),
         ((PROSE,), "a page is html, or a pair of html and URL, not a tuple of 1"),
     ],
