@@ -36,7 +36,7 @@ test-training: .venv-training/.ready ## run the tests that need the training fra
 test-crawlers: setup ## run the recipes of docs/how-to/crawlers.md with real crawlers, fetched into .cache (a few minutes, the first time a quarter of an hour; ARGS='-k scrapy')
 	.venv/bin/pytest --timeout 1800 tests/crawlers $(ARGS)
 
-test-engines: setup ## run the examples of docs/how-to/engines.md on Ray and Spark, which it installs into .venv (1 GB), with a Java of version 17 or newer
+test-engines: setup ## run the examples of docs/how-to/engines.md on Ray, Spark and others, which it installs into .venv (1 GB), with a Java of version 17 or newer
 	.venv/bin/uv pip install --quiet --python .venv/bin/python --constraint requirements.lock --group engines
 	.venv/bin/pytest tests/unit/docs/test_engines.py $(ARGS)
 

@@ -32,7 +32,11 @@ def index_of(batch: Batch, column: str) -> int:
         ConfigurationError: there is none, or several, or the batch is of another type.
     """
     if not isinstance(batch, pa.RecordBatch | pa.Table):
-        raise ConfigurationError(f"the batch is {type(batch).__name__}, neither a RecordBatch nor a Table")
+        is_frame = hasattr(batch, "__arrow_c_stream__")  # as of pandas and Polars
+        hint = "; give pyarrow.table(it)" if is_frame else ""
+        raise ConfigurationError(
+            f"the batch is {type(batch).__name__}, neither a RecordBatch nor a Table{hint}"
+        )
     number: int = batch.schema.get_field_index(column)
     if number < 0:
         problem = "are several columns" if column in batch.schema.names else "is no column"

@@ -221,6 +221,22 @@ def test_settings_that_cannot_be_are_refused(options: dict[str, Any], said: str)
     assert said in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("batch", "said"),
+    [
+        ({"page": [PROSE]}, "the batch is dict, neither a RecordBatch nor a Table"),
+        (
+            pa.table({"page": [PROSE]}).to_reader(),  # which exports Arrow, as frames do
+            "the batch is RecordBatchReader, neither a RecordBatch nor a Table; give pyarrow.table(it)",
+        ),
+    ],
+)
+def test_what_is_no_batch_is_named(batch: Any, said: str) -> None:
+    with pytest.raises(dehusk.ConfigurationError) as raised:
+        clean(batch)
+    assert str(raised.value) == said
+
+
 def test_processes_are_kept_for_the_next_batch_with_the_same_options() -> None:
     def pids() -> set[int | None]:
         return {child.pid for child in multiprocessing.active_children()}

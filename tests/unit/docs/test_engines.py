@@ -44,6 +44,11 @@ def run_example(section: str, folder: Path) -> None:
     text = re.split(r"\n##+ ", page.partition(f"# {section}\n")[2])[0]
     program = "".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     assert program
+    run_program(program, folder)
+
+
+def run_program(program: str, folder: Path) -> str:
+    """Run a program in a folder, and return what it prints."""
     (folder / "program.py").write_text(program)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])} | OF_ENGINES
     ended = subprocess.run(
@@ -57,6 +62,7 @@ def run_example(section: str, folder: Path) -> None:
         timeout=880,
     )
     assert ended.returncode == 0, ended.stdout
+    return ended.stdout
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +115,44 @@ def test_engines_of_arrow_write_the_rows_of_clean(
     found = rows_of(pq.read_table(tmp_path / "cleaned"))
     ranks = {page["url"]: rank for rank, page in enumerate(PAGES)}
     assert found == [{**row, "rank": ranks[row["url"]]} for row in cleaned]
+
+
+def test_duckdb(tmp_path: Path, cleaned: list[dict[str, Any]]) -> None:
+    write_parquet(tmp_path)
+    run_example("DuckDB, and frames", tmp_path)
+    found = pq.read_table(tmp_path / "cleaned.parquet").drop_columns(["rank"])
+    assert rows_of(found) == cleaned
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("library", "module", "read"),
+    [
+        ("pandas", "pandas", "pandas.read_parquet('pages')"),
+        ("Polars", "polars", "polars.read_parquet('pages/*.parquet')"),
+        ("Dask", "dask.dataframe", "dask.dataframe.read_parquet('pages')"),
+    ],
+)
+def test_frames(library: str, module: str, read: str, tmp_path: Path, cleaned: list[dict[str, Any]]) -> None:
+    pytest.importorskip(module, reason=f"{module} {NOT_INSTALLED}")
+    page = (ROOT / "docs/how-to/engines.md").read_text()
+    (documents,) = re.findall(rf"^\| {library} \| `(.*)` \|$", page, re.MULTILINE)
+    write_parquet(tmp_path)
+    program = f"""
+import json, {module}, pyarrow as pa
+from dehusk import arrow
+COLUMNS = {{"html": "html", "url": "url", "favor": "precision"}}
+if __name__ == "__main__":
+    frame = {read}
+    found = {documents}
+    print(json.dumps(sorted(zip(*(map(str, found[name]) for name in ("url", "headline", "rank"))))))
+"""
+    found = json.loads(run_program(program, tmp_path).splitlines()[-1])
+    missing = ("None", "nan")  # pandas has either
+    assert [
+        (url, None if headline in missing else headline, PAGES[int(rank)]["url"])
+        for url, headline, rank in found
+    ] == [(row["url"], row["headline"], row["url"]) for row in cleaned]
 
 
 @pytest.mark.timeout(900)
