@@ -182,7 +182,7 @@ def command(
             report_interruption(run.written, "written")
             raise
     if not run.written:
-        warn(f"no {'further ' if output and output.resume else ''}page was found")
+        _warn_of_no_page(run.others, is_resumed=output is not None and output.resume)
     if run.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in run.failed.most_common())
         pages_of = f"{run.failed.total():,} of {pluralize(run.written, 'page')}"
@@ -195,6 +195,17 @@ def command(
         files = pluralize(run.damaged_before, "damaged file")
         warn(f"pages may be lost: {files} in the runs before: see `error` of the rows")
     raise SystemExit(1 if pages.damaged or run.damaged_before else 0)
+
+
+def _warn_of_no_page(others: int, *, is_resumed: bool) -> None:
+    if is_resumed:
+        warn("no further page was found")
+    elif others:
+        warn(
+            f"no page was found among {pluralize(others, 'record')} of archives; WET and WAT files hold none"
+        )
+    else:
+        warn("no page was found")
 
 
 def _warn_of_pages_without_host(count: int) -> None:

@@ -60,6 +60,8 @@ class OfflineRun:
     """Pages that were written."""
     failed: Counter[str] = field(default_factory=Counter)
     """Those of them that have no document, by the reason; without what is damaged."""
+    others: int = 0
+    """Records that are no pages."""
     damaged_before: int = 0
     """Damaged files of the input in the runs that this one goes on with."""
 
@@ -184,6 +186,8 @@ class OfflineRun:
                         if not isinstance(result, WrittenDocument | Damaged):
                             self.failed[result.reason] += 1
                         report(self.written)
+                    else:
+                        self.others += 1
         return pages
 
     def _line_writer(self, *, with_template: bool) -> Callable[[Input, Result], bool]:

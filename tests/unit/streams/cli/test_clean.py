@@ -1,5 +1,6 @@
 """`dehusk clean`: what it says of files that it cannot read or that hold no page; models of one's own."""
 
+import io
 import json
 import os
 import pty
@@ -12,6 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
+from warcio.warcwriter import WARCWriter
 
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
@@ -158,6 +160,16 @@ def test_lines_with_fields_of_other_names_are_read(tmp_path: Path) -> None:
 def test_a_directory_without_pages_is_said_to_have_none(tmp_path: Path) -> None:
     ended = clean(tmp_path)
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "dehusk: no page was found\n")
+
+
+def test_archives_without_pages_are_said_to_have_none(tmp_path: Path) -> None:
+    archive, out = tmp_path / "a.warc.wet.gz", io.BytesIO()
+    writer = WARCWriter(out, gzip=True)
+    writer.write_record(writer.create_warc_record("http://x.test/", "conversion", io.BytesIO(b"A text"), 6))
+    archive.write_bytes(out.getvalue())
+    ended = clean(archive)
+    said = "dehusk: no page was found among 1 record of archives; WET and WAT files hold none\n"
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", said)
 
 
 @pytest.fixture
