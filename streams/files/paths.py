@@ -14,6 +14,8 @@ from dehusk.streams.stores.errors import StoreError
 from dehusk.streams.stores.stored import InputPath, StoredPath, told_of_waiting
 
 STANDARD_INPUT = Path("-")
+_BESIDE_DATA = frozenset({"_SUCCESS", "_metadata", "_common_metadata", "_temporary"})
+"""Names of what Spark, Hadoop and others write beside their data, as are checksums, `.NAME.crc`."""
 
 
 def require_path(path: InputPath) -> None:
@@ -56,16 +58,29 @@ def input_size(paths: Sequence[InputPath]) -> int | None:
 
 
 def files_of(path: InputPath, unreadable: list[OSError]) -> Iterator[InputPath]:
-    """Yield the file itself, or every file below the directory; links to directories are not followed."""
+    """Yield the file itself, or every file below the directory; links to directories are not followed.
+
+    Below it, what engines write beside their data is passed over.
+    """
     if isinstance(path, StoredPath):
-        yield from path.files()
+        yield from (file for file in path.files() if all(map(_is_data, _below(file, path).split("/"))))
         return
     if not path.is_dir():
         yield path
         return
     for folder, folders, names in os.walk(path, onerror=unreadable.append):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(names))
+        folders[:] = sorted(filter(_is_data, folders))
+        yield from (Path(folder, name) for name in sorted(filter(_is_data, names)))
+
+
+def _is_data(name: str) -> bool:
+    """Return False for a file or folder that an engine writes beside its data."""
+    return name not in _BESIDE_DATA and not (name.startswith(".") and name.endswith(".crc"))
+
+
+def _below(file: InputPath, folder: InputPath) -> str:
+    """Return the name of an object below a folder, or nothing where the object itself was named."""
+    return str(file).removeprefix(str(folder))
 
 
 def name_of(path: InputPath) -> str:
@@ -76,7 +91,7 @@ def name_of(path: InputPath) -> str:
 def url_of(file: InputPath, path: InputPath, base_url: str) -> str:
     """Return the URL of a file, the same from wherever it is named; a link below the path is its own file."""
     if isinstance(file, StoredPath) or isinstance(path, StoredPath):
-        name = str(file).removeprefix(str(path)) if path.is_dir() else file.name
+        name = _below(file, path) if path.is_dir() else file.name
         return f"{base_url.rstrip('/')}/{quote(name)}" if base_url else str(file)
     top, below = (path, file.relative_to(path)) if path.is_dir() else (path.parent, Path(file.name))
     if not base_url:

@@ -72,6 +72,20 @@ def test_a_directory_gives_its_html_files_sorted_and_to_its_depth(tmp_path):
     assert [page.html.decode() for page in pages] == [HTML + name for name in names]
 
 
+def test_what_engines_write_beside_their_data_is_passed_over(tmp_path):
+    names = ("a.html", "_SUCCESS", "._SUCCESS.crc", ".a.html.crc", "_metadata", "_temporary/0/a.html")
+    for name in (*names, "sub/_SUCCESS", "sub/_a.html"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(HTML)
+    assert [page.url for page in read(tmp_path)] == [
+        f"file://{tmp_path}/a.html",
+        f"file://{tmp_path}/sub/_a.html",
+    ]
+    (page,) = read(tmp_path / "_SUCCESS")  # which is named
+    assert page.html == HTML.encode()
+
+
 def test_a_file_gets_its_url_below_the_base_url(tmp_path):
     file = tmp_path / "sub" / "ä b?c.html"
     file.parent.mkdir()

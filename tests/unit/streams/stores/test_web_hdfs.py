@@ -8,11 +8,18 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.files.paths import input_files
 from dehusk.streams.stores.errors import NotStoredError, StoreError
 from dehusk.streams.stores.stored import StoredPath
 from dehusk.streams.stores.web import WebHdfs
 
-FILES = {"/crawl/sub/a.jsonl": b"0123456789" * 100_000, "/crawl/b ä.html": b"<p>text", "/crawl/c.html": b""}
+MARK = "/crawl/_SUCCESS"
+FILES = {
+    "/crawl/sub/a.jsonl": b"0123456789" * 100_000,
+    "/crawl/b ä.html": b"<p>text",
+    "/crawl/c.html": b"",
+    MARK: b"",
+}
 
 
 class NameNode(BaseHTTPRequestHandler):
@@ -79,6 +86,12 @@ def test_a_folder_is_all_its_files_to_its_depth(server):
     found = {path.url: path.size for path in StoredPath(f"{server.root}crawl/").files()}
     assert found == {f"{server.root}{name[1:]}": len(content) for name, content in FILES.items()}
     assert server.users == {"me"}
+
+
+def test_what_engines_write_beside_their_data_is_no_input(server):
+    folder, mark = StoredPath(f"{server.root}crawl/"), StoredPath(f"{server.root}{MARK[1:]}")
+    assert {file.url for file in input_files([folder])} == {file.url for file in folder.files()} - {mark.url}
+    assert list(input_files([mark])) == [mark]  # which is named
 
 
 def test_a_file_is_read_by_its_data_nodes(server):
