@@ -19,6 +19,7 @@ from aiokafka.errors import (
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
 )
+from faust.exceptions import ConsumerNotStarted
 from faust.tables.recovery import RebalanceAgain
 from faust.transport import conductor
 from faust.transport.consumer import ensure_TP
@@ -40,7 +41,9 @@ class Consumer(driver.Consumer):
     idle_seconds = 1.0
     """Longest wait of a consumer whose partitions are all paused until it checks them again."""
     pass_seconds = 1.0
-    """Shortest time between two commits of offsets without a message."""
+    """Shortest time between two searches for offsets without a message."""
+    pass_patience_seconds = 0.05
+    """Longest wait for the commit of such offsets before the other partitions are read."""
     transport: "Transport"
     _thread: ConsumerThread
 
@@ -52,7 +55,10 @@ class Consumer(driver.Consumer):
         self._fetched: dict[TP, int] = {}
         """Offset after the last message that was fetched, or that which is committed where none was."""
         self._passed_at = -math.inf
-        """Monotonic time at which offsets without a message were committed last."""
+        """Monotonic time at which offsets without a message were looked for last."""
+        self._passing: dict[TP, int] = {}
+        """Offsets behind those without a message, while they are committed."""
+        self._passing_task: asyncio.Future[Any] | None = None
         self.arrivals = Arrivals()
         self._sought_in = 0
         """Number of the rebalance in which the committed offsets were sought last."""
@@ -109,6 +115,12 @@ class Consumer(driver.Consumer):
     ) -> Mapping[TP, list[Any]]:
         """Return records by partition; none after a partition had to seek to another position."""
         await self._commit_passed()
+        if self._passing:
+            active_partitions = (active_partitions or self.assignment()) - self._passing.keys()
+            timeout = min(timeout, self.pass_patience_seconds)
+            if not active_partitions:  # aiokafka would take none for all
+                await asyncio.sleep(timeout)
+                return {}
         try:
             records: Mapping[TP, list[Any]] = await super()._getmany(active_partitions, timeout)
         except NoOffsetForPartitionError as error:
@@ -128,23 +140,43 @@ class Consumer(driver.Consumer):
     async def _commit_passed(self) -> None:
         """Commit the offsets that hold no message behind the last one, as of transactions and their ends.
 
-        Once Kafka removes them, they would be taken for messages that were not read. It is done between two
-        fetches, while no message of the partition is outstanding, and so no transaction is open.
+        Once Kafka removes them, they would be taken for messages that were not read. No message of these
+        partitions is outstanding, and so no transaction is open; until the commit is over, none is read.
+        The other partitions do not wait for it, as it takes for as long as the group's coordinator is away.
         """
         now = time.monotonic()
-        if now < self._passed_at + self.pass_seconds:
+        if self._passing or self.should_stop or now < self._passed_at + self.pass_seconds:
             return
+        self._passed_at = now
+        self._passing = self._find_passed()
+        if self._passing:
+            self._passing_task = self.add_future(self._commit_passing(self._passing))
+            await asyncio.wait([self._passing_task], timeout=self.pass_patience_seconds)
+
+    def _find_passed(self) -> dict[TP, int]:
+        """Return the positions behind offsets without a message where all messages before are committed."""
         passed = {}
         for partition, state in self._thread.read_states().items():
             committed, fetched = self._committed_offset[partition], self._fetched.get(partition)
             is_done = committed is not None and fetched is not None and committed >= fetched
-            if is_done and state.has_valid_position and state.position > committed:
+            is_removed = partition in self._removed  # these offsets are committed with the next messages'
+            if is_done and not is_removed and state.has_valid_position and state.position > committed:
                 passed[partition] = state.position
-        if passed:
-            self._passed_at = now
-            with suppress(KafkaError):  # they are committed later
-                if await self._commit(passed):
-                    self._committed_offset.update(passed)
+        return passed
+
+    async def _commit_passing(self, passing: dict[TP, int]) -> None:
+        try:
+            with suppress(KafkaError, ConsumerNotStarted):  # they are committed later
+                if await self._thread.commit_aside(dict(passing)):
+                    self._committed_offset.update(passing)
+        finally:
+            passing.clear()
+
+    def _stop_passing(self) -> None:
+        """Give up the commit of offsets without a message: the partitions may be others' soon."""
+        self._passing.clear()
+        if self._passing_task is not None:
+            self._passing_task.cancel()
 
     async def _seek_to_beginning(self) -> None:
         """Seek to the beginning of the partitions of which the group has read nothing."""
@@ -168,7 +200,7 @@ class Consumer(driver.Consumer):
         beginnings, ends = await self.earliest_offsets(*states), await self.highwaters(*states)
         for partition, state in states.items():
             is_anew = self._thread.read_states().get(partition) is not state
-            if is_anew or not state.has_valid_position:
+            if is_anew or not state.has_valid_position or partition in self._passing:
                 continue
             position = state.position
             if position < beginnings[partition]:
@@ -266,6 +298,7 @@ class Consumer(driver.Consumer):
         if not self.app.should_stop:
             self.stop_flow()
             self.app.flow_control.suspend()
+        self._stop_passing()
         self._give_up_lost()
         if not self.transport.membership.is_given_up:
             self.app.flow_control.clear()
@@ -333,6 +366,12 @@ class Consumer(driver.Consumer):
         ):
             known.pop(partition, None)
         self._removed.pop(partition, None)
+        self._passing.pop(partition, None)
+
+    async def on_stop(self) -> None:
+        """Finish and commit what is in flight."""
+        self._stop_passing()
+        await super().on_stop()
 
 
 def _describe(partition: TP) -> str:

@@ -189,6 +189,14 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         asking = asyncio.run_coroutine_threadsafe(request(self._ensure_consumer()), self.thread_loop)
         return await asyncio.wrap_future(asking)
 
+    async def commit_aside(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit offsets past the queue of Faust's calls; return False for partitions that have gone.
+
+        Raises:
+            KafkaError: the commit was refused.
+        """
+        return await self.ask(lambda _: self._commit(offsets))
+
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Commit offsets and return True, or False for those of partitions or topics that have gone."""
         committing = asyncio.create_task(self._commit_assigned(offsets))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from aiokafka.errors import (
@@ -141,6 +141,7 @@ def consumer(app: FaustApp, kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> Co
     consumer = app.consumer
     consumer._thread._consumer = kafka
     monkeypatch.setattr(consumer._thread, "call_thread", called)
+    monkeypatch.setattr(consumer._thread, "ask", lambda request: request(kafka))
     monkeypatch.setattr(app.topics, "acks_enabled_for", lambda topic: topic == "raw")
     return consumer
 
@@ -232,6 +233,79 @@ async def test_reading_goes_on_though_offsets_without_a_message_cannot_be_commit
     assert not kafka.commits
     await returning(position=120)
     assert committed(kafka) == [120]
+
+
+@pytest.fixture
+async def away(consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch):
+    """A coordinator that is away, until it is set, while offsets without a message are committed.
+
+    The second partition has them; `read` notes the partitions that are read.
+    """
+    second, back, read = TopicPartition("raw", 1), asyncio.Event(), []
+    commit = kafka.commit
+
+    async def waiting(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        await back.wait()
+        await commit(offsets)
+
+    async def getmany(active: set[TP], _: float) -> Mapping[TP, list[SimpleNamespace]]:
+        read.append(set(active))
+        return {each: [SimpleNamespace(offset=50)] for each in active}
+
+    kafka.assign(TopicPartition("raw", 0), second)
+    kafka.positions[second] = 60
+    consumer._committed_offset[SECOND] = consumer._fetched[SECOND] = 51
+    monkeypatch.setattr(consumer, "pass_patience_seconds", 0.001)
+    monkeypatch.setattr(kafka, "commit", waiting)
+    monkeypatch.setattr(consumer._thread, "getmany", getmany)
+    yield SimpleNamespace(back=back, read=read)
+    consumer._stop_passing()
+
+
+async def until_committed(consumer: Consumer) -> None:
+    """Wait for the commit of offsets without a message."""
+    async with asyncio.timeout(30):
+        await asyncio.gather(consumer._passing_task, return_exceptions=True)
+
+
+async def test_partitions_are_read_while_offsets_without_a_message_of_others_are_committed(
+    away, consumer: Consumer, kafka: Kafka
+) -> None:
+    for _ in range(2):
+        async with asyncio.timeout(30):
+            assert await consumer._getmany({FIRST, SECOND}, 1.0)
+            assert await consumer._getmany({SECOND}, 1.0) == {}
+    assert (away.read, kafka.commits) == ([{FIRST}, {FIRST}], [])
+    away.back.set()
+    await until_committed(consumer)
+    await consumer._getmany({FIRST, SECOND}, 1.0)
+    assert (away.read[-1], committed(kafka)) == ({FIRST, SECOND}, [60])
+    assert consumer._committed_offset[SECOND] == 60
+
+
+@pytest.mark.parametrize("ending", ["revoked", "stopped"])
+async def test_offsets_without_a_message_are_given_up_with_their_partitions(
+    away, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    await consumer._getmany({FIRST, SECOND}, 1.0)
+    await (consumer.on_stop() if ending == "stopped" else consumer.on_partitions_revoked({SECOND}))
+    away.back.set()
+    await until_committed(consumer)
+    assert (kafka.commits, consumer._passing) == ([], {})
+    assert consumer._committed_offset[SECOND] != 60
+
+
+async def test_the_states_of_partitions_are_read_once_a_second_at_most(
+    consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer._thread, "getmany", AsyncMock(return_value={}))
+    monkeypatch.setattr(consumer, "pass_seconds", 3600.0)
+    states = Mock(return_value={})
+    monkeypatch.setattr(consumer._thread, "read_states", states)
+    for _ in range(3):
+        await consumer._getmany({FIRST}, 1.0)
+    assert states.call_count == 1
 
 
 async def test_a_group_without_offsets_commits_none_before_the_first_message(
