@@ -209,6 +209,20 @@ class DocumentFolder:
             self._begin = self.end = end
             self._rows, self._number = 0, self._number + 1
 
+    def end_run(self) -> None:
+        """Complete the open file; without one, a file without rows notes the position if it has moved.
+
+        Raises:
+            ConfigurationError: the file system refuses it; nothing of the file is left then.
+        """
+        if self._is_writing:  # and has failed
+            return
+        noted = self._begin if self.end is None else self.end
+        if self._part is None and self._position() != noted:
+            with self._writing():
+                self._opened()
+        self.end_file()
+
     def close(self) -> None:
         """Complete the open file; one that is half written is removed."""
         try:

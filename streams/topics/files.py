@@ -63,9 +63,12 @@ class TopicFiles:
             reader.on_deleted = lambda partition, begin: self._skip(offsets, partition.partition, begin)
             reader.on_passed = lambda partition, offset: offsets.__setitem__(partition.partition, offset)
             self.folder.start(lambda: _position(offsets))
-            await self._take(reader.existing(starts=dict(offsets)), offsets)
-            if follow:
-                await self._take(reader.follow(), offsets)
+            try:
+                await self._take(reader.existing(starts=dict(offsets)), offsets)
+                if follow:
+                    await self._take(reader.follow(), offsets)
+            finally:  # what was passed without a document is noted, too
+                self.folder.end_run()
 
     def _starts(self, held: Mapping[int, tuple[int, int]]) -> dict[int, int]:
         """Return the offset of each partition from which on it is not in the folder, given their bounds."""

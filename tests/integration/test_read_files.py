@@ -231,6 +231,12 @@ async def test_the_ends_of_transactions_are_no_records_that_kafka_deleted(
     await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=-1)})
     ended = await read(kafka, topic, tmp_path, "--resume")
     assert (ended.returncode, ended.stderr) == (0, f"dehusk: going on after 10 pages in {tmp_path}\n")
+    await write(kafka, topic, *(Record(document(at).key, None) for at in range(5)))
+    for _ in range(2):
+        ended = await read(kafka, topic, tmp_path, "--resume")
+        await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=-1)})
+        assert (ended.returncode, ended.stderr) == (0, f"dehusk: going on after 10 pages in {tmp_path}\n")
+    assert len(files(tmp_path)) == 2
 
 
 async def test_records_that_kafka_deletes_while_others_are_read_are_told(kafka, topics, tmp_path, admin):

@@ -71,6 +71,45 @@ def test_files_have_the_size_that_is_asked_for_and_a_number(tmp_path: Path, name
 
 
 @FORMATS
+def test_a_run_that_only_passes_what_has_no_row_leaves_a_file_that_notes_it(
+    tmp_path: Path, name: str
+) -> None:
+    settings, at = FolderSettings(tmp_path, name, resume=True), 0
+
+    def run(moves: int, rows: int = 0) -> None:
+        nonlocal at
+        with open_folder(settings, (), OPTIONS) as folder:
+            folder.start(lambda: {"at": at})
+            for number in range(rows):
+                folder.write(row(number), lambda: None)
+            at += moves
+            folder.end_run()
+
+    run(moves=0)
+    assert notes(settings) == []
+    run(moves=3, rows=2)
+    run(moves=0)
+    run(moves=4)
+    run(moves=0)
+    assert notes(settings) == [(0, 3, 2, 2), (3, 7, 0, 2)]
+    at = 9  # as where Kafka has deleted what was not read
+    run(moves=0)
+    assert notes(settings)[-1] == (9, 9, 0, 2)
+
+
+def test_a_run_whose_file_could_not_be_written_notes_nothing(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
+    with open_folder(FolderSettings(tmp_path), (), OPTIONS) as folder:
+        folder.start(lambda: {"at": 0})
+        with pytest.raises(ConfigurationError):
+            folder.write(row(0), fail)
+        folder.end_run()
+    assert names(tmp_path) == [".lock"]
+
+
+@FORMATS
 def test_a_file_has_its_name_only_once_it_is_whole(tmp_path: Path, name: str) -> None:
     settings = FolderSettings(tmp_path, name)
     with opened(settings) as folder:
