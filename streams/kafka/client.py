@@ -36,6 +36,7 @@ _BROKERS_CHOICE = -1
 """Number of replicas by which the brokers' own default is taken."""
 _LIMIT = "max.message.bytes"
 _CLEANUP = "cleanup.policy"
+_COMPACT = "compact"
 _HEADER_BYTES = 64 * KIB
 """Room for what surrounds a page in a message, and for what a dead letter adds to it."""
 _UNSEEN_BYTES = PageLimits().max_bytes
@@ -292,7 +293,7 @@ def missing_topics(topics: TopicSettings, existing: WorkerTopics, largest: int =
     letter_limits = {_LIMIT: str(max(max_bytes, largest) + _HEADER_BYTES)}
     needed = (
         *(
-            Topic(name, partitions, replicas, {_CLEANUP: "compact", **limits})
+            Topic(name, partitions, replicas, {_CLEANUP: _COMPACT, **limits})
             for name in (topics.output, topics.unsure)
             if name
         ),
@@ -318,19 +319,19 @@ def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
 
 def control_topic(name: str, replicas: int) -> Topic:
     """Return a control topic: each worker reports there every few seconds, so it is compacted often."""
-    return Topic(name, 1, replicas, {_CLEANUP: "compact", "segment.ms": str(_SEGMENT_MS)})
+    return Topic(name, 1, replicas, {_CLEANUP: _COMPACT, "segment.ms": str(_SEGMENT_MS)})
 
 
 def check_control_topic(topic: Topic) -> None:
     """Check that an existing topic can be a control topic: in one order, the last record of each key kept.
 
     Raises:
-        ConfigurationError: it has several partitions, or is not compacted.
+        ConfigurationError: it has several partitions, or is not compacted alone.
     """
-    policy = topic.cleanup_policy or "compact"
+    policy = topic.cleanup_policy or _COMPACT
     faults = [
         *([f"it has {topic.partitions} partitions, and one is needed"] if topic.partitions != 1 else []),
-        *([f"its cleanup.policy is {policy}, and has to be compact"] if "compact" not in policy else []),
+        *([f"its cleanup.policy is {policy}, and has to be compact"] if policy != _COMPACT else []),
     ]
     if faults:
         raise ConfigurationError(f"topic {topic.name} is no control topic: {'; '.join(faults)}")

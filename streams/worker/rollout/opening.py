@@ -12,7 +12,8 @@ from aiokafka.errors import KafkaError
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Rollout, Scope
-from dehusk.streams.availability import Dependency, describe_unavailable
+from dehusk.streams.availability import Dependency, describe_unavailable, watch
+from dehusk.streams.kafka.client import check_control_topic, find_topics
 from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
 from dehusk.streams.kafka.rights import Operation
@@ -37,6 +38,8 @@ from dehusk.streams.worker_settings import WorkerSettings
 _WITHDRAW_SECONDS = 2.0
 _KEPT_SECONDS = 3600.0
 """Age of a report from which it is removed as stale."""
+_SETTINGS_SECONDS = 60.0
+"""Interval of the checks of the topic's settings."""
 CATCH_UP_SECONDS = 30.0
 """Time limit for reading the control topic to its end."""
 _log = logging.getLogger(__name__)
@@ -82,6 +85,30 @@ class Reporting:
             self.dependency.missed(refusal_or(error, self._topic.kafka, Operation.WRITE))
         else:
             self.dependency.answered()
+
+
+class TopicCheck:
+    """Check of a control topic's settings, which somebody may change while the worker runs."""
+
+    def __init__(self, topic: ControlTopic) -> None:
+        self._topic = topic
+        self.dependency = Dependency(
+            f"keeping the state on topic {topic.name}", "workers that start later may not find it"
+        )
+
+    async def run(self) -> None:
+        """Check the topic every minute until cancelled."""
+        await watch(self.dependency, self.check, _SETTINGS_SECONDS)
+
+    async def check(self) -> None:
+        """Check that the topic keeps the last record of each key; that it is there is told elsewhere.
+
+        Raises:
+            ConfigurationError: it does not.
+            UnavailableError: the brokers do not answer.
+        """
+        for topic in (await find_topics(self._topic.kafka, self._topic.name.__eq__)).values():
+            check_control_topic(topic)
 
 
 @asynccontextmanager
@@ -130,7 +157,8 @@ async def open_rollout(
         resources.push_async_callback(reporting.withdraw)
         stepping = Stepping(reader, change, worker, notify)
         comparing = [each.run for each in observations.comparing.values()]
-        loops = [steering.run, reporting.run, stepping.run, *comparing]
+        checking = TopicCheck(control)
+        loops = [steering.run, reporting.run, stepping.run, checking.run, *comparing]
         if settings.labeler == "triton":
             loops.append(Unloading(reader, worker, partial(_unload, settings)).run)
         if webhook is not None:
@@ -140,7 +168,7 @@ async def open_rollout(
         if webhook is not None:
             resources.push_async_callback(webhook.close)
         labeler = RolloutBatchLabeler(plans, partial(open_labeling, settings), dependency, observations)
-        beside = (reporting.dependency, reader.following.dependency)
+        beside = (reporting.dependency, reader.following.dependency, checking.dependency)
         yield OpenLabeler(
             labeler,
             plans.check,

@@ -70,6 +70,10 @@ async def test_what_a_worker_saw_that_does_not_follow_yet_is_of_another_trial(co
     [
         (Topic("t", 8, 1, cleanup_policy="compact"), "it has 8 partitions, and one is needed$"),
         (Topic("t", 1, 1, cleanup_policy="delete"), "its cleanup.policy is delete, and has to be compact$"),
+        (
+            Topic("t", 1, 1, cleanup_policy="compact,delete"),
+            "policy is compact,delete, and has to be compact$",
+        ),
         (Topic("t", 2, 1, cleanup_policy="delete"), "2 partitions, .*; its cleanup.policy is delete"),
     ],
 )

@@ -1,6 +1,8 @@
 """Start of a worker that follows a roll-out."""
 
+import asyncio
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -8,10 +10,12 @@ import pytest
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Scope
+from dehusk.streams.kafka.client import Topic
+from dehusk.streams.rollout.control import ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote
 from dehusk.streams.settings import KafkaSettings, TritonSettings
 from dehusk.streams.worker.rollout import opening, plan
-from dehusk.streams.worker.rollout.opening import catch_up, first_plan
+from dehusk.streams.worker.rollout.opening import TopicCheck, catch_up, first_plan
 from dehusk.streams.worker.rollout.plan import OpenVersion, open_version
 from dehusk.streams.worker.rollout.steering import StateReader
 from dehusk.streams.worker_settings import WorkerSettings
@@ -94,3 +98,24 @@ async def test_a_topic_that_is_not_read_in_time_is_named_with_the_reason(monkeyp
         await catch_up(reader, "control")
     reader.following.caught_up.set()
     await catch_up(reader, "control")
+
+
+async def test_a_control_topic_is_checked_while_the_worker_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = [Topic("control", 1, 1, cleanup_policy=policy) for policy in ("compact", "delete", "compact")]
+    described, told = iter([*topics, None]), []
+    checking = TopicCheck(ControlTopic(KafkaSettings(), "control"))
+
+    async def find(_kafka, is_wanted) -> dict[str, Topic]:
+        told.append(checking.dependency.trouble)
+        assert (is_wanted("control"), is_wanted("other")) == (True, False)
+        topic = next(described, ...)
+        if topic is ...:
+            raise asyncio.CancelledError
+        return {topic.name: topic} if topic else {}
+
+    monkeypatch.setattr(opening, "find_topics", find)
+    monkeypatch.setattr(opening, "_SETTINGS_SECONDS", 0.0)
+    with suppress(asyncio.CancelledError):
+        await checking.run()
+    fault = "topic control is no control topic: its cleanup.policy is delete, and has to be compact"
+    assert told == ["", "", fault, "", ""]
