@@ -146,8 +146,8 @@ class PageProcess(ChildProcess):
     """A process that starts with its first tasks, and again after each death."""
 
     blocked_signals = (signal.SIGINT, signal.SIGTERM)
-    start_seconds = 60.0
-    """Time that its start may take."""
+    start_seconds = 240.0
+    """Time that its start may take, less than that after which a worker counts as standing still."""
 
     def __init__(self, open_work: Callable[[], Work], limits: PageLimits) -> None:
         context = IsolatedContext()
@@ -202,8 +202,16 @@ class PageProcess(ChildProcess):
     def _ensure_started(self) -> Connection:
         if self._connection is None:
             self._deadline = time.monotonic() + self.start_seconds
-            super()._ensure_started()
-            self._deadline = _NEVER
+            try:
+                super()._ensure_started()
+            except ConfigurationError as error:
+                if time.monotonic() > self._deadline:
+                    raise ConfigurationError(
+                        f"no process was ready within {self.start_seconds:g} s: is there CPU time left?"
+                    ) from error
+                raise
+            finally:
+                self._deadline = _NEVER
         return super()._ensure_started()
 
     def _open_channel(self) -> Channel:

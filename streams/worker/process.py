@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import NoReturn
 
+from dehusk.schemas.errors import DehuskError
 from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.errors import UnreadableBatch
 
@@ -39,8 +40,13 @@ def end_process(status: int) -> NoReturn:
 
 
 def fail(error: BaseException) -> NoReturn:
-    """Exit at once because of a bug."""
-    _log.critical("ending a worker that met a bug; what was in flight comes again", exc_info=error)
+    """Exit at once because of a bug, or of what the worker cannot go on without."""
+    if isinstance(error, DehuskError):
+        _log.critical(
+            "ending a worker that cannot go on, and what was in flight comes again: %s", error, exc_info=error
+        )
+    else:
+        _log.critical("ending a worker that met a bug; what was in flight comes again", exc_info=error)
     end_process(FAILED)
 
 

@@ -19,7 +19,7 @@ from dehusk.streams.preparation.pool import open_pool, open_steps
 from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.sites.samples import open_samples
 from dehusk.streams.sources.registry import open_source
-from dehusk.streams.wording import how_to_install
+from dehusk.streams.wording import how_to_install, missing
 from dehusk.streams.worker.input.app import (
     REBALANCE_SECONDS,
     FaustApp,
@@ -54,6 +54,7 @@ from dehusk.streams.worker.process import (
     Loop,
     Shutdown,
     Watchdog,
+    fail,
     running,
     stop_with_kafka,
 )
@@ -86,6 +87,12 @@ async def run_worker(settings: WorkerSettings) -> None:
         if not shutdown.is_requested:
             raise
         _log.info("stopped before it had started")
+    except ModuleNotFoundError as error:
+        if missing(error) is None:
+            fail(error)
+        raise
+    except Exception as error:  # noqa: BLE001 any other one is a bug
+        fail(error)
 
 
 async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:

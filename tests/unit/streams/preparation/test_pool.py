@@ -21,7 +21,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Encoding, Message, ModelVersion, Prediction
 from dehusk.streams.preparation.context import IsolatedContext, _without_current_folder
-from dehusk.streams.preparation.pool import PreparationPool, PrepareTask, open_steps
+from dehusk.streams.preparation.pool import PreparationPool, PrepareTask, open_pool, open_steps
 from dehusk.streams.preparation.process import PageProcess, Work
 from dehusk.streams.preparation.steps import LabeledPage, Outcomes, PackedPage, Writing
 from dehusk.streams.settings import MIB, PageLimits
@@ -201,6 +201,18 @@ async def test_a_stopped_process_is_replaced(hasty_pool: PreparationPool) -> Non
     for _ in before:
         assert told([await hasty_pool.prepare_alone(*messages("a"))]) == ["a"]
     assert not any(child.is_running() for child in before)
+
+
+def late() -> Work:
+    time.sleep(600)
+    raise AssertionError
+
+
+async def test_a_process_that_is_not_ready_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PageProcess, "start_seconds", 0.2)
+    with pytest.raises(ConfigurationError, match=r"no process was ready within 0.2 s: .* CPU time"):
+        async with open_pool(late, 1, PageLimits(seconds=0.1)):
+            pass
 
 
 async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:

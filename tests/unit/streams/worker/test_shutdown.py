@@ -118,6 +118,36 @@ def test_a_signal_ends_a_worker_that_still_starts(number: signal.Signals) -> Non
     assert (output, program.returncode) == ("closed\n", 0)
 
 
+BROKEN = """
+import asyncio
+from dehusk.streams.worker import run
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
+
+async def check_topics(settings):
+    raise {error}
+
+run.check_topics = check_topics
+asyncio.run(run.run_worker(WorkerSettings(monitoring=MonitoringSettings(port=0))))
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        ("KeyError('bug')", 70, "ending a worker that met a bug"),
+        ("ModuleNotFoundError(name='nowhere')", 70, "ending a worker that met a bug"),
+        ("ModuleNotFoundError(name='obstore')", 1, "ModuleNotFoundError"),
+        ("run.DehuskError('refused')", 1, "DehuskError: refused"),
+    ],
+)
+def test_a_bug_before_a_worker_works_has_the_status_of_a_bug(error: str, status: int, said: str) -> None:
+    program = BROKEN.format(error=error)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, said in ended.stderr) == (status, True)
+
+
 CANCELLED = """
 import asyncio
 from dehusk.streams.worker.process import running
@@ -140,3 +170,13 @@ def test_a_loop_that_is_cancelled_from_elsewhere_ends_the_process() -> None:
     assert ended.returncode == 70
     assert "ending a worker that met a bug" in ended.stderr
     assert "lost" in ended.stderr
+
+
+def test_what_a_worker_cannot_go_on_without_is_no_bug() -> None:
+    failing = CANCELLED.replace("asyncio.CancelledError", "ConfigurationError('no process could be started')")
+    program = f"from dehusk.schemas.errors import ConfigurationError\n{failing}"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 70
+    assert "ending a worker that cannot go on, and what was in flight comes again: no process" in ended.stderr
