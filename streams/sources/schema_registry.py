@@ -58,6 +58,10 @@ class _Failure:
     """Monotonic time since which it has been refused, without an answer in between; None if it is unknown."""
 
 
+class _NotFoundError(RefusedSchemaError):
+    """A schema for which the registry answers 404, but not that it does not have it."""
+
+
 class _Reference(msgspec.Struct):
     """Version of another schema that a schema refers to."""
 
@@ -204,8 +208,17 @@ class SchemaRegistry:
         """Return the error of a schema that has been refused for so long.
 
         After a while it is an error of the message, if the registry, asked again, answers for another schema.
+        Where none is known yet, one that is not found is one of the message, too, if the path is right.
         """
-        if seconds < _PATIENCE_SECONDS or not self._known:
+        if seconds < _PATIENCE_SECONDS:
+            return error
+        if not self._known:
+            if isinstance(error, _NotFoundError) and self._lists_languages():
+                why = (
+                    f"the schema registry at {self._host} answers 404 for schema {error.reference}, for "
+                    f"{seconds:.0f} s, and lists the languages of schemas"
+                )
+                return PageError(BrokenReason.UNKNOWN_SCHEMA, why)
             return error
         other = next(iter(self._known))
         try:
@@ -262,7 +275,8 @@ class SchemaRegistry:
                 message = f"the registry at {self._host} does not know schema {reference}"
                 raise PageError(BrokenReason.UNKNOWN_SCHEMA, message) from error
             advice = f" ({_REFUSED[error.code]})" if error.code in _REFUSED else ""
-            raise self._refused(f"answers {error.code}{advice}", reference) from error
+            kind = _NotFoundError if error.code == HTTPStatus.NOT_FOUND else RefusedSchemaError
+            raise self._refused(f"answers {error.code}{advice}", reference, kind) from error
         except (OSError, HTTPException, ValueError) as error:
             if self._answers():
                 raise self._refused(f"answers others, but fails ({error})", reference) from error
@@ -288,16 +302,28 @@ class SchemaRegistry:
             return False
         return True
 
+    def _lists_languages(self) -> bool:
+        """Return True if the registry lists the languages of schemas, as one does at the right path."""
+        request = Request(f"{self._base}/schemas/types", headers=self._headers)  # noqa: S310 likewise
+        try:
+            with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
+                return bool(msgspec.json.decode(answer.read(MAX_ANSWER), type=list[str]))
+        except HTTPError as error:
+            error.close()
+        except (OSError, HTTPException, ValueError, msgspec.MsgspecError):
+            pass
+        return False
+
     def _unavailable_error(self, error: Exception, advice: str = "") -> UnavailableError:
         """Return the error of a registry that cannot be asked, with advice, or that of its TLS."""
         fault = tls_fault(error)
         told = f"the schema registry at {self._host} is unavailable: {fault or error}"
         return UnavailableError(f"{told}; {advice}" if advice and fault is None else told)
 
-    def _refused(self, how: str, reference: str) -> RefusedSchemaError:
-        return RefusedSchemaError(
-            f"the schema registry at {self._host} {how} for schema {reference}", reference
-        )
+    def _refused(
+        self, how: str, reference: str, kind: type[RefusedSchemaError] = RefusedSchemaError
+    ) -> RefusedSchemaError:
+        return kind(f"the schema registry at {self._host} {how} for schema {reference}", reference)
 
 
 def _told(error: HTTPError) -> dict[str, Any]:

@@ -253,6 +253,27 @@ def test_a_schema_that_is_refused_for_long_while_others_are_answered_belongs_to_
     assert registry.schema("ids/2").avro is not None
 
 
+@pytest.mark.parametrize(
+    ("types", "then"),
+    [
+        ((200, b'["AVRO","JSON"]'), "PageError"),
+        ((404, b"default backend"), "_NotFoundError"),
+        ((200, b"<html>"), "_NotFoundError"),
+        ((200, b"[]"), "_NotFoundError"),
+        (("reset", b""), "_NotFoundError"),
+    ],
+)
+def test_the_first_schema_that_is_not_found_for_long_is_unknown_if_the_path_is_right(
+    server, now, types, then
+):
+    server.answers |= {"/schemas/ids/1": (404, b"not found"), "/schemas/types": types}
+    registry = SchemaRegistry(f"http://{server.host}")
+    assert ask_for(registry, "ids/1", now, 60) == ["_NotFoundError"]
+    assert ask_for(registry, "ids/1", now, 60) == [then]
+    server.answers["/schemas/ids/2"] = 403, b""
+    assert ask_for(registry, "ids/2", now, 120) == ["RefusedSchemaError"]
+
+
 def test_a_schema_that_was_unknown_long_ago_is_waited_for_when_it_is_refused(server, now):
     server.holds("/schemas/ids/1", PAGE)
     registry = SchemaRegistry(f"http://{server.host}")
