@@ -210,7 +210,7 @@ async def open_traces(endpoint: str | None, group: str) -> AsyncIterator[Traces]
     """Open traces that are exported to the collector at an address, over OTLP; None for no traces.
 
     Raises:
-        ConfigurationError: OpenTelemetry is not installed.
+        ConfigurationError: OpenTelemetry is not installed, or refuses a variable.
     """
     if endpoint is None:
         yield UNTRACED
@@ -223,6 +223,8 @@ async def open_traces(endpoint: str | None, group: str) -> AsyncIterator[Traces]
         raise ConfigurationError(
             f"OpenTelemetry, which --otlp needs, is not installed: {how_to_install('otlp')}"
         ) from error
+    except ValueError as error:  # of a limit of spans, which is read as the module is loaded
+        raise ConfigurationError(f"OpenTelemetry refuses a variable OTEL_…: {error}") from error
     async with exported_traces(endpoint, group) as traces:
         yield traces
 

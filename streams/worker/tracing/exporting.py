@@ -25,6 +25,10 @@ _FLUSH_SECONDS = 3.0
 """Time for the last spans."""
 _EXPORT_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk._shared_internal")
 """Loggers that warn of each failed attempt and each dropped span."""
+_HEADER_LOGGER = "opentelemetry.util.re"
+_HEADERS_ADVICE = "headers have the form name=value,name=value, with %XX for what is no letter or digit"
+_SETTING_LOGGERS = ("opentelemetry.sdk.trace", _HEADER_LOGGER)
+"""Loggers that warn of a variable whose value OpenTelemetry ignores."""
 _log = logging.getLogger(__name__)
 
 
@@ -38,17 +42,21 @@ async def exported_traces(
     bounds of the queue.
 
     Raises:
-        ConfigurationError: one of them has a value that OpenTelemetry refuses.
+        ConfigurationError: one of them has a value that OpenTelemetry refuses, or would ignore.
     """
-    with _captured_warning() as first_warning:
-        try:
-            exporter = CollectorWatch(
-                OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), first_warning
-            )
-            provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
-            provider.add_span_processor(BatchSpanProcessor(exporter))
-        except ValueError as error:
-            raise ConfigurationError(f"OpenTelemetry refuses a variable OTEL_…: {error}") from error
+    with _captured_warning(_EXPORT_LOGGERS) as first_warning:
+        with _captured_warning(_SETTING_LOGGERS) as ignored:
+            try:
+                exporter = CollectorWatch(
+                    OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), first_warning
+                )
+                provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+                provider.add_span_processor(BatchSpanProcessor(exporter))
+            except ValueError as error:
+                raise ConfigurationError(f"OpenTelemetry refuses a variable OTEL_…: {error}") from error
+        if ignored.text:
+            provider.shutdown()
+            raise ConfigurationError(f"OpenTelemetry ignores a variable OTEL_…: {ignored.text}")
         try:
             yield SpanTraces(provider.get_tracer("dehusk", version("dehusk")), group)
         finally:
@@ -67,8 +75,9 @@ class FirstWarning(logging.Handler):
         self.text = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a warning, if it is the first."""
-        self.text = self.text or record.getMessage()
+        """Keep a warning, if it is the first; one of a header would say its value, which may be secret."""
+        is_of_header = record.name == _HEADER_LOGGER
+        self.text = self.text or (_HEADERS_ADVICE if is_of_header else record.getMessage())
 
 
 class CollectorWatch(SpanExporter):
@@ -108,10 +117,10 @@ class CollectorWatch(SpanExporter):
 
 
 @contextmanager
-def _captured_warning() -> Iterator[FirstWarning]:
-    """Capture what the exporter logs, and keep it out of the log."""
+def _captured_warning(names: Sequence[str]) -> Iterator[FirstWarning]:
+    """Capture what some loggers are given, and keep it out of the log."""
     first_warning = FirstWarning()
-    loggers = [logging.getLogger(name) for name in _EXPORT_LOGGERS]
+    loggers = [logging.getLogger(name) for name in names]
     for logger in loggers:
         logger.addHandler(first_warning)
         logger.propagate = False

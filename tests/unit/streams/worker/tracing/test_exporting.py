@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from threading import Event
 
@@ -59,6 +62,46 @@ async def test_a_variable_that_opentelemetry_refuses_is_named(monkeypatch: pytes
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "256")
     with pytest.raises(ConfigurationError, match="OTEL_…: max_export_batch_size must be"):
         await send("http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "x", "Unable to parse value for OTEL_BSP_MAX_QUEUE_SIZE as integer"),
+        ("OTEL_TRACES_SAMPLER", "some", "Couldn't recognize sampler some"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization Bearer secret", "headers have the form name=value"),
+        ("OTEL_SPAN_LINK_COUNT_LIMIT", "x", "OTEL_SPAN_LINK_COUNT_LIMIT must be a non-negative integer"),
+    ],
+)
+async def test_a_variable_that_opentelemetry_would_ignore_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=f"OTEL_…: {said}") as raised:
+        await send("http://127.0.0.1:1")
+    assert "secret" not in str(raised.value)
+    assert not caplog.records
+
+
+def test_a_limit_that_opentelemetry_refuses_as_it_is_loaded_is_named() -> None:
+    program = """
+import asyncio
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.worker.run import open_traces
+
+async def main():
+    async with open_traces("http://127.0.0.1:1", "news"):
+        pass
+
+try:
+    asyncio.run(main())
+except ConfigurationError as error:
+    print(error)
+"""
+    environment = {**os.environ, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "x"}
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    assert ended.stdout.startswith("OpenTelemetry refuses a variable OTEL_…: OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT")
 
 
 async def test_the_last_spans_are_sent_at_the_end(collector: Collector) -> None:
@@ -123,7 +166,7 @@ def test_an_outage_is_logged_once_with_its_cause_and_once_when_it_is_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "dehusk")
-    with exporting._captured_warning() as first_warning:
+    with exporting._captured_warning(exporting._EXPORT_LOGGERS) as first_warning:
         exporter = Exporter(TAKEN, REFUSED, REFUSED, TAKEN, TAKEN, REFUSED)
         watch = CollectorWatch(exporter, "http://collector:4318", first_warning)
         for _ in range(6):
