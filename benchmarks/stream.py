@@ -14,6 +14,7 @@ from operator import add
 from pathlib import Path
 from uuid import uuid4
 
+import click
 import psutil
 
 from benchmarks.pages import Page
@@ -187,7 +188,11 @@ async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page
 
 
 def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, with_sites: bool) -> DrainCost:
-    """Measure a worker over the expected pages, once it is done with the first."""
+    """Measure a worker over the expected pages, once it is done with the first.
+
+    Raises:
+        UsageError: it was done with all of them by then.
+    """
     processes = processes_on(program.port)
     address = stack.addresses.triton_grpc
     triton = processes_on(int(address.rpartition(":")[2])) if address else []
@@ -196,6 +201,10 @@ def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, wi
     looks = _looks(program, expected)
     spent = [end - start for start, end in zip(before, cpu(processes), strict=True)]
     last = looks[-1]
+    if last.totals.pages == first.totals.pages:
+        raise click.UsageError(
+            f"the worker was done with all {expected} pages at once: give more --pages, or --repeat"
+        )
     return DrainCost(
         labeler=labeler,
         with_sites=with_sites,
