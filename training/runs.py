@@ -34,9 +34,22 @@ Settings = Mapping[str, object]
 Report = Callable[[str], object]
 """Callback for messages on progress."""
 
+MAX_SEED = 2**31 - 1
+"""Greatest seed that all random generators take."""
 _PAGES = "pages.pickle"
 _DIGITS = 16
 _NAMED = re.compile(r"(?P<name>[^\s,]+) \(SHA-256 (?P<digest>[0-9a-f]{16})…\)")
+
+
+def check_seeds(seeds: Iterable[object]) -> None:
+    """Check that all random generators take some seeds.
+
+    Raises:
+        ConfigurationError: they do not take one.
+    """
+    for seed in seeds:
+        if not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
+            raise ConfigurationError(f"a seed must be a whole number from 0 to {MAX_SEED}, not {seed!r}")
 
 
 def read_tables(file: Path, make: Callable[[Tables], Config]) -> Config:

@@ -6,7 +6,7 @@ from typing import Literal, Self, get_args
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.batches import EpochSettings
-from dehusk.training.runs import RunConfig, Tables
+from dehusk.training.runs import RunConfig, Tables, check_seeds
 
 DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
 
@@ -63,6 +63,9 @@ class TrainerConfig(EpochSettings):
     """True if the learning rate falls to zero; else it stays."""
     best_epoch: bool
     """True if the epoch that labels the held-out pages best is kept; else the last is."""
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
 
 
 @dataclass(frozen=True, slots=True)

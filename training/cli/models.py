@@ -25,9 +25,8 @@ from dehusk.training.cli.options import (
 from dehusk.training.dehusk.config import LeftOut
 from dehusk.training.kinds import kind_of
 from dehusk.training.pages.labels import DROPPED, TAUGHT, write_labels
-from dehusk.training.runs import Preparation, report
+from dehusk.training.runs import MAX_SEED, Preparation, report
 
-_MAX_SEED = 2**31 - 1
 """Largest seed that all frameworks take."""
 
 
@@ -95,7 +94,7 @@ def train_command(directory: Path, config: Path) -> None:
 @config_option
 @device_option
 @click.option(
-    "--seed", "seeds", type=click.IntRange(0, _MAX_SEED), multiple=True, default=(1, 2), show_default=True
+    "--seed", "seeds", type=click.IntRange(0, MAX_SEED), multiple=True, default=(1, 2), show_default=True
 )
 @click.option(
     "--leave-out",

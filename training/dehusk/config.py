@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.batches import EpochSettings
-from dehusk.training.runs import RunConfig, Tables
+from dehusk.training.runs import RunConfig, Tables, check_seeds
 
 _LEAST_FOLDS = 3
 """Folds of the sites at least: the first pass leaves one out, and the token scores another."""
@@ -70,6 +70,7 @@ class TrainerConfig(EpochSettings):
     def __post_init__(self) -> None:
         if self.folds < _LEAST_FOLDS:
             raise ConfigurationError(f"folds must be {_LEAST_FOLDS} or more, not {self.folds}")
+        check_seeds([self.seed])
 
 
 @dataclass(frozen=True, slots=True)

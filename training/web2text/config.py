@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from dehusk.training.pages.prepared import PreparedPage
-from dehusk.training.runs import RunConfig, Tables
+from dehusk.training.runs import RunConfig, Tables, check_seeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,9 @@ class TrainerConfig:
     validate_every: int
     """Iterations between two looks at the validation error."""
     threads: int
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.training import runs
 from dehusk.training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
 from dehusk.training.boilernet.config import BoilerNetConfig
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
@@ -20,6 +21,7 @@ from dehusk.training.runs import (
     write_scores,
     written_whole,
 )
+from dehusk.training.web2text.config import Web2TextConfig
 
 CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
@@ -167,3 +169,17 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     with written_whole(file) as target:
         target.write(b"mill")
     assert synced == [(tmp_path / "file.partial", False), (tmp_path, True)]
+
+
+@pytest.mark.parametrize("read", [DehuskConfig.read, BoilerNetConfig.read, Web2TextConfig.read])
+@pytest.mark.parametrize(("seed", "told"), [("-1", "-1"), ("2147483648", "2147483648"), ("0.5", "0.5")])
+def test_a_seed_that_no_random_generator_takes_is_named(tmp_path, read, seed, told):
+    kind = read.__self__.kind
+    published = (Path(runs.__file__).parent / kind / f"{kind}.toml").read_text()
+    file = tmp_path / "run.toml"
+    changed = published.replace("\nseed = 1", f"\nseed = {seed}").replace(
+        "\nseeds = [1", f"\nseeds = [{seed}"
+    )
+    file.write_text(changed)
+    with pytest.raises(ConfigurationError, match=f"whole number from 0 to 2147483647, not {told}"):
+        read(file)
