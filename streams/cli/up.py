@@ -154,8 +154,9 @@ def command_lines(addresses: Addresses, repository: Path = DEFAULT_REPOSITORY) -
 
 
 def _watch(stack: LocalStack, console: Console) -> None:
-    """Restart services that fail, until an interrupt."""
+    """Restart services that fail, and keep their logs small, until an interrupt."""
     restarts = Restarts(stack.failures, partial(console.print, markup=False, soft_wrap=True))
     while True:
         restarts.restart_failed()
+        stack.rotate_logs()
         time.sleep(0.5)

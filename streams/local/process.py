@@ -18,6 +18,8 @@ from dehusk.streams.settings import MIB
 _TAIL_LINES = 20
 _MIN_FREE_BYTES = 4 * MIB
 """Free bytes below which a disk counts as full; a service may have freed a file that it could not finish."""
+_MAX_LOG_BYTES = 16 * MIB
+"""Size of a log from which on it is begun anew; one older is kept."""
 
 
 def guarded(command: Sequence[str]) -> list[str]:
@@ -59,6 +61,7 @@ class Service:
         start_seconds: float = 90.0,
         stop_seconds: float = 20.0,
         min_free_bytes: float = _MIN_FREE_BYTES,
+        max_log_bytes: int = _MAX_LOG_BYTES,
     ) -> None:
         self.name = program.name
         self.log = log
@@ -66,6 +69,7 @@ class Service:
         self._start_seconds = start_seconds
         self._stop_seconds = stop_seconds
         self._min_free_bytes = min_free_bytes
+        self._max_log_bytes = max_log_bytes
         self._guard: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -117,9 +121,27 @@ class Service:
         """Exit status of the service's process; None while it runs, or before it was started."""
         return None if self._guard is None else self._guard.poll()
 
+    def rotate_log(self) -> None:
+        """Begin a large log anew, and keep what it held beside it, unless the disk has no room for that.
+
+        The service has it open and appends to it; what it writes at the very moment may be lost.
+
+        Raises:
+            ConfigurationError: the log cannot be written.
+        """
+        with writing(self.log.parent):
+            size = self.log.stat().st_size if self.log.exists() else 0
+            if size <= self._max_log_bytes or self._free_bytes() < size + self._min_free_bytes:
+                return
+            shutil.copyfile(self.log, self.log.with_name(f"{self.log.name}.1"))
+            os.truncate(self.log, 0)
+
+    def _free_bytes(self) -> int:
+        return shutil.disk_usage(self.log.parent).free
+
     def last_words(self) -> str:
         """Return the service's state and the last lines of its log, for an error message."""
-        if shutil.disk_usage(self.log.parent).free < self._min_free_bytes:
+        if self._free_bytes() < self._min_free_bytes:
             return f"{self.state}; there is no room left in {self.log.parent}"
         try:
             lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]

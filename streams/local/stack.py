@@ -167,6 +167,15 @@ class LocalStack:
             failed.setdefault(self.services[self._triton.name], "the process of a model died")
         return failed
 
+    def rotate_logs(self) -> None:
+        """Begin large logs of the services anew; of each, the one before is kept.
+
+        Raises:
+            ConfigurationError: a log cannot be written.
+        """
+        for service in self.services.values():
+            service.rotate_log()
+
     def kill(self) -> None:
         """End all services at once, remove what Triton leaves in shared memory and unlock the directory."""
         self._kill_all()

@@ -55,6 +55,38 @@ def test_stopping_what_does_not_run_does_nothing(service_of: Callable[..., Servi
     assert not service.running
 
 
+def test_a_log_that_has_grown_large_is_begun_anew_while_it_is_written(
+    service_of: Callable[..., Service],
+) -> None:
+    writer = READY.replace(
+        "time.sleep(600)", "[(print('y', flush=True), time.sleep(0.05)) for _ in range(9000)]"
+    )
+    service = service_of(f"print('x' * 300_000, flush=True); {writer}", max_log_bytes=200_000)
+    older = service.log.with_name(f"{service.log.name}.1")
+    service.rotate_log()
+    assert not older.exists()
+    service.start()
+    service.rotate_log()
+    assert older.read_text().startswith("x" * 300_000)
+    end = time.monotonic() + 30
+    while not service.log.read_bytes():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    service.rotate_log()
+    assert set(service.log.read_text()) == {"y", "\n"}
+    assert older.read_text().startswith("x" * 300_000)
+
+
+def test_a_large_log_stays_on_a_disk_without_room(service_of: Callable[..., Service]) -> None:
+    service = service_of(
+        f"print('x' * 3000, flush=True); {READY}", max_log_bytes=2000, min_free_bytes=math.inf
+    )
+    service.start()
+    service.rotate_log()
+    assert service.log.stat().st_size > 3000
+    assert not service.log.with_name(f"{service.log.name}.1").exists()
+
+
 def test_a_restart_is_a_new_process(
     service_of: Callable[..., Service], processes: Callable[[], set[psutil.Process]]
 ) -> None:
