@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
+from uuid import UUID
 
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import (
     KafkaError,
     NoOffsetForPartitionError,
@@ -26,6 +27,7 @@ from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
+from dehusk.streams.kafka.topic_ids import Identity, ask_identities
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread, Hooks
 from dehusk.streams.worker.input.lag import Arrivals, find_bounds, lag_of
@@ -59,6 +61,10 @@ class Consumer(driver.Consumer):
         self._passing: dict[TP, int] = {}
         """Offsets behind those without a message, while they are committed."""
         self._passing_task: asyncio.Future[Any] | None = None
+        self._ids: dict[str, UUID] = {}
+        """Ids of the topics, since their partitions were assigned."""
+        self._made_again: set[TP] = set()
+        """Partitions of topics that were made again, until they are read from their beginning."""
         self.arrivals = Arrivals()
         self._sought_in = 0
         """Number of the rebalance in which the committed offsets were sought last."""
@@ -104,7 +110,11 @@ class Consumer(driver.Consumer):
         }
 
     async def find_bounds(self) -> None:
-        """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them."""
+        """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them.
+
+        And find topics that were made again, also those that hold more by then than was read before.
+        """
+        await self._find_topics_made_again()
         uncommitted = {each for each in self._thread.read_states() if self._committed_offset[each] is None}
         self.arrivals.note(await self._thread.ask(partial(find_bounds, uncommitted=uncommitted)))
 
@@ -115,8 +125,11 @@ class Consumer(driver.Consumer):
     ) -> Mapping[TP, list[Any]]:
         """Return records by partition; none after a partition had to seek to another position."""
         await self._commit_passed()
-        if self._passing:
-            active_partitions = (active_partitions or self.assignment()) - self._passing.keys()
+        if self._made_again:
+            with suppress(KafkaError):  # they are held until it succeeds
+                await self._restart_topics_made_again()
+        if held := self._passing.keys() | self._made_again:
+            active_partitions = (active_partitions or self.assignment()) - held
             timeout = min(timeout, self.pass_patience_seconds)
             if not active_partitions:  # aiokafka would take none for all
                 await asyncio.sleep(timeout)
@@ -198,6 +211,7 @@ class Consumer(driver.Consumer):
         if not states:
             return
         beginnings, ends = await self.earliest_offsets(*states), await self.highwaters(*states)
+        restarted = set()
         for partition, state in states.items():
             is_anew = self._thread.read_states().get(partition) is not state
             if is_anew or not state.has_valid_position or partition in self._passing:
@@ -206,7 +220,38 @@ class Consumer(driver.Consumer):
             if position < beginnings[partition]:
                 await self._skip(partition, position, beginnings[partition])
             elif position > ends[partition] or lost.get(partition) == position:
-                await self._restart(partition, position, beginnings[partition])
+                why = (
+                    f"has nothing at offset {position}, which was to be read next, for the topic was made "
+                    "again or lost messages"
+                )
+                if await self._restart(partition, beginnings[partition], why):
+                    restarted.add(partition)
+        if restarted:
+            await self._find_topics_made_again(but=restarted)
+
+    async def _find_topics_made_again(self, but: Collection[TP] = ()) -> None:
+        """Note the partitions of topics that were made again, but for some, which are read anew already."""
+        partitions = self._thread.read_states().keys()
+        topics = {partition.topic for partition in partitions}
+        if not topics:
+            return
+        found = await self._thread.ask(partial(_ask_identities, topics=topics))
+        for topic, identity in found.items():
+            if self._ids.setdefault(topic, identity.id) != identity.id:
+                self._ids[topic] = identity.id
+                self._made_again |= {each for each in partitions if each.topic == topic and each not in but}
+
+    async def _restart_topics_made_again(self) -> None:
+        """Read the partitions of topics that were made again from their beginning."""
+        states = self._thread.read_states()
+        self._made_again &= states.keys()
+        if not self._made_again:
+            return
+        beginnings = await self.earliest_offsets(*self._made_again)
+        for partition, beginning in beginnings.items():
+            is_anew = self._thread.read_states().get(partition) is not states[partition]
+            if not is_anew and await self._restart(partition, beginning, "was deleted and created again"):
+                self._made_again.discard(partition)
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
         """Continue after the removed messages.
@@ -236,24 +281,22 @@ class Consumer(driver.Consumer):
         self._read_offset[partition] = beginning - 1
         await self._seek(partition, beginning)
 
-    async def _restart(self, partition: TP, position: int, beginning: int) -> None:
+    async def _restart(self, partition: TP, beginning: int, why: str) -> bool:
         """Read a re-created partition from its beginning, and drop the state of its predecessor.
 
         While its predecessor's offset stands, nothing is read: it would be taken for delivered by then.
+        Return False if that cannot be changed yet.
         """
         if self._awaits_transactions(partition):
-            return
+            return False
+        self._stop_passing()
         self._forget(partition)
         if not await self._commit({partition: beginning}):
-            return
+            return False
         self._committed_offset[partition] = beginning or None  # a commit in flight has set that of before
-        _log.warning(
-            "%s has nothing at offset %d, which was to be read next, for the topic was made again or lost "
-            "messages: it is read from its beginning",
-            _describe(partition),
-            position,
-        )
+        _log.warning("%s %s: it is read from its beginning", _describe(partition), why)
         await self._seek(partition, beginning)
+        return True
 
     def _awaits_transactions(self, partition: TP) -> bool:
         """Return True if transactions may still commit offsets of messages in flight."""
@@ -343,6 +386,8 @@ class Consumer(driver.Consumer):
         """Drop earlier state of the partitions: it may belong to a topic that was deleted since."""
         for partition in assigned:
             self._forget(partition)
+            self._made_again.discard(partition)
+            self._ids.pop(partition.topic, None)
         self._give_up_lost()
         await super().on_partitions_assigned(assigned, generation_id)
 
@@ -372,6 +417,10 @@ class Consumer(driver.Consumer):
         """Finish and commit what is in flight."""
         self._stop_passing()
         await super().on_stop()
+
+
+async def _ask_identities(consumer: AIOKafkaConsumer, topics: Collection[str]) -> dict[str, Identity]:
+    return await ask_identities(consumer._client, topics)  # noqa: SLF001 there is no getter
 
 
 def _describe(partition: TP) -> str:

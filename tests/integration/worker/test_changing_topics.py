@@ -1,6 +1,7 @@
 """Topics that change while a worker runs: partitions that are added, messages and topics that are removed."""
 
 import asyncio
+import signal
 from dataclasses import replace
 
 import pytest
@@ -94,6 +95,27 @@ async def make_again(bench, records, admin, delivery: str) -> None:
         assert await keys(own) == {record.key for record in records}
         assert worker.stop() == 0
         assert await own.left() == 0
+
+
+async def test_an_input_topic_that_is_made_again_while_a_worker_is_frozen_is_read_whole(
+    bench, site, admin
+) -> None:
+    worker = bench.worker()
+    records = site(300)
+    await bench.produce(records[:50])
+    await bench.until_done()
+    await asyncio.sleep(4)  # until the worker knows which topic it is
+    worker.process.send_signal(signal.SIGSTOP)
+    await admin.delete_topics([bench.topics.input])
+    await asyncio.sleep(1)
+    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
+    await bench.produce(records[50:])
+    worker.process.send_signal(signal.SIGCONT)
+    await bench.until(lambda: worker.says("was deleted and created again: it is read from its beginning"))
+    await bench.until_done()
+    assert await keys(bench) == {record.key for record in records}
+    assert worker.stop() == 0
+    assert await bench.left() == 0
 
 
 @pytest.mark.parametrize("which", ["output", "dead_letters"])

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from unittest.mock import AsyncMock, Mock
+from uuid import UUID
 
 import pytest
 from aiokafka.errors import (
@@ -19,7 +20,9 @@ from aiokafka.util import commit_structure_validate
 from faust.tables.recovery import RebalanceAgain
 from faust.types import TP, Message
 
+from dehusk.streams.kafka.topic_ids import Identity
 from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.input import consumer as consumer_module
 from dehusk.streams.worker.input.app import FaustApp, create_app
 from dehusk.streams.worker.input.consumer import Consumer
 from dehusk.streams.worker.input.intake import Arrival
@@ -447,6 +450,76 @@ async def test_a_topic_that_was_made_again_is_not_read_while_the_offset_of_the_o
     await fetch(OffsetOutOfRangeError({partition: 100}))
     assert kafka.positions == {partition: 0}
     assert kafka.commits == [{partition: OffsetAndMetadata(0, "")}]
+
+
+@pytest.fixture(autouse=True)
+def identify(monkeypatch: pytest.MonkeyPatch):
+    """Make the topic another one, by its number."""
+    numbers = {"raw": 1}
+
+    async def ask(_consumer, topics) -> dict[str, Identity]:
+        return {each: Identity(UUID(int=numbers[each]), 2) for each in topics if numbers[each]}
+
+    monkeypatch.setattr(consumer_module, "_ask_identities", ask)
+    return lambda number: numbers.update(raw=number)
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+async def test_a_topic_that_is_made_again_and_holds_more_is_read_from_its_beginning(
+    returning, identify, consumer: Consumer, kafka: Kafka, is_transactional
+) -> None:
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=is_transactional)
+    await consumer._find_topics_made_again()
+    consumer._committed_offset[FIRST] = 99
+    old = message(99)
+    consumer.track_message(old)
+    identify(0)  # none of its name
+    await consumer._find_topics_made_again()
+    await returning(100, position=101)
+    identify(2)
+    await consumer._find_topics_made_again()
+    if is_transactional:
+        assert await consumer._getmany({FIRST}, 0.001) == {}
+        assert kafka.positions == {TopicPartition("raw", 0): 101}, "a transaction is in flight"
+        consumer.ack(old)
+    assert await consumer._getmany({FIRST}, 1.0)
+    assert kafka.positions == {TopicPartition("raw", 0): 0}
+    assert kafka.commits == [{TopicPartition("raw", 0): OffsetAndMetadata(0, "")}]
+    consumer.ack(old)
+    await consumer.commit()
+    assert len(kafka.commits) == 1, "that of the topic before counts no more"
+    await consumer._find_topics_made_again()
+    assert not consumer._made_again
+
+
+async def test_all_partitions_of_a_topic_that_is_made_again_are_read_from_their_beginning_once(
+    fetch, identify, consumer: Consumer, kafka: Kafka
+) -> None:
+    first, second = TopicPartition("raw", 0), TopicPartition("raw", 1)
+    kafka.assign(first, second)
+    kafka.positions[second] = kafka.beginnings[second] = 0
+    kafka.positions |= {first: 2000, second: 500}
+    kafka.ends[second] = 1000
+    await consumer._find_topics_made_again()
+    identify(2)
+    await fetch(OffsetOutOfRangeError({first: 2000}))
+    assert kafka.positions == {first: 0, second: 500}
+    kafka.positions[first] = 10
+    await consumer._restart_topics_made_again()
+    assert kafka.positions == {first: 10, second: 0}
+
+
+async def test_a_topic_whose_partitions_are_assigned_anew_is_the_one_that_is_there(
+    identify, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_assigned", AsyncMock())
+    await consumer._find_topics_made_again()
+    identify(2)
+    await consumer._find_topics_made_again()
+    assert consumer._made_again == {FIRST}
+    await consumer.on_partitions_assigned({FIRST})
+    await consumer._find_topics_made_again()
+    assert not consumer._made_again
 
 
 async def test_removed_messages_are_passed_over_once_no_transaction_is_open(

@@ -1,0 +1,137 @@
+"""Ids of topics, by which one that was deleted and created again is told from the one before."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from io import BytesIO
+from uuid import UUID
+
+from aiokafka.client import AIOKafkaClient
+from aiokafka.errors import NodeNotReadyError
+from aiokafka.protocol.abstract import AbstractType
+from aiokafka.protocol.api import Response
+from aiokafka.protocol.types import (
+    Boolean,
+    CompactArray,
+    CompactString,
+    Int16,
+    Int32,
+    Schema,
+    TaggedFields,
+)
+
+from dehusk.streams.kafka.protocol import OneVersion
+
+_NO_ID = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Identity of a topic, which another one of its name does not have."""
+
+    id: UUID
+    partitions: int
+
+
+async def ask_identities(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, Identity]:
+    """Ask a broker for the identities of those of the topics that exist; none of brokers before Kafka 2.8.
+
+    Raises:
+        KafkaError: it does not answer.
+    """
+    node = client.get_random_node()
+    if node is None:
+        raise NodeNotReadyError("no broker is known")
+    no_tags: dict[int, bytes] = {}
+    named = [(_NO_ID, name, no_tags) for name in sorted(topics)]
+    may_create = tells_cluster_rights = tells_topic_rights = False
+    request = _IdsRequest(named, may_create, tells_cluster_rights, tells_topic_rights, no_tags)
+    try:
+        response = await client.send(node, request)
+    except NotImplementedError:
+        return {}
+    return {
+        name: Identity(number, len(partitions))
+        for code, name, number, _internal, partitions, _rights, _tags in response.topics
+        if not code and number != _NO_ID
+    }
+
+
+class _Uuid(AbstractType[UUID]):  # type: ignore[misc] # aiokafka has no types
+    @classmethod
+    def encode(cls, value: UUID) -> bytes:
+        return value.bytes
+
+    @classmethod
+    def decode(cls, data: BytesIO) -> UUID:
+        return UUID(bytes=data.read(16))
+
+
+class _IdsResponse(Response):  # type: ignore[misc] # likewise
+    """Answer to `_IdsRequest`."""
+
+    API_KEY = 3
+    API_VERSION = 10
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        (
+            "brokers",
+            CompactArray(
+                ("node_id", Int32),
+                ("host", CompactString("utf-8")),
+                ("port", Int32),
+                ("rack", CompactString("utf-8")),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("cluster_id", CompactString("utf-8")),
+        ("controller_id", Int32),
+        (
+            "topics",
+            CompactArray(
+                ("error_code", Int16),
+                ("name", CompactString("utf-8")),
+                ("topic_id", _Uuid),
+                ("is_internal", Boolean),
+                (
+                    "partitions",
+                    CompactArray(
+                        ("error_code", Int16),
+                        ("partition", Int32),
+                        ("leader", Int32),
+                        ("leader_epoch", Int32),
+                        ("replicas", CompactArray(Int32)),
+                        ("isr", CompactArray(Int32)),
+                        ("offline_replicas", CompactArray(Int32)),
+                        ("tags", TaggedFields),
+                    ),
+                ),
+                ("authorized_operations", Int32),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("authorized_operations", Int32),
+        ("tags", TaggedFields),
+    )
+
+
+class _IdsRequest(OneVersion):
+    """Request for metadata in the first version that tells the ids of topics."""
+
+    API_KEY = 3
+    API_VERSION = 10
+    FLEXIBLE_VERSION = True
+    RESPONSE_TYPE = _IdsResponse
+    SCHEMA = Schema(
+        (
+            "topics",
+            CompactArray(
+                ("topic_id", _Uuid),
+                ("name", CompactString("utf-8")),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("may_create_topics", Boolean),
+        ("tells_cluster_rights", Boolean),
+        ("tells_topic_rights", Boolean),
+        ("tags", TaggedFields),
+    )
