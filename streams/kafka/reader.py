@@ -5,10 +5,14 @@ process lives, and `RawMessages` reads single messages again from where they are
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+import logging
+import math
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain
+from uuid import UUID
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, OffsetOutOfRangeError
@@ -22,6 +26,7 @@ from dehusk.streams.kafka.consumer import started
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import consumer_options
+from dehusk.streams.kafka.topic_ids import Identity, ask_identities
 from dehusk.streams.settings import KIB, MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
@@ -29,12 +34,15 @@ _SINGLE_FETCH_BYTES = 64 * KIB
 """Bytes of a partition for a single message; a batch of records that is larger comes whole."""
 _MOST_OFFSET = (1 << 63) - 1
 _SINGLE_WAIT_MS = 100
+_LOOK_SECONDS = 1.0
+"""Shortest time between two looks at which topics are there."""
 _FOLLOW_MS = 1_000
 """Longest wait for further messages until what was passed without any is told."""
 STALL_SECONDS = 60.0
 """Longest wait for the next records that a topic is known to hold."""
 REACH_FACTOR = 4
 """Times as far back that is read next if the newest offsets held too few messages."""
+_log = logging.getLogger(__name__)
 Timed = tuple[Message, int]
 """A message and its time in milliseconds since 1970."""
 Fetched = dict[TopicPartition, list[ConsumerRecord]]
@@ -88,8 +96,9 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
         metadata_max_age_ms=METADATA_MS,
     ) as consumer:
         with kafka_errors(settings):
+            identities = await _identify(consumer, {topic.name for topic in topics})
             ends = await consumer.end_offsets(partitions)
-        yield Reader(settings, consumer, ends)
+        yield Reader(settings, consumer, ends, identities)
 
 
 @asynccontextmanager
@@ -113,11 +122,20 @@ class Reader:
     """Reader of the messages that topics held when it was opened, and of those that have come since."""
 
     def __init__(
-        self, settings: KafkaSettings, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
+        self,
+        settings: KafkaSettings,
+        consumer: AIOKafkaConsumer,
+        ends: Mapping[TopicPartition, int],
+        identities: Mapping[str, Identity],
     ) -> None:
         self._settings = settings
         self._consumer = consumer
         self._ends = ends
+        self._identities = identities
+        self._looked_at = -math.inf
+        """Monotonic time at which the topics were looked at last."""
+        self.on_made_again: Callable[[str], None] = _log_made_again
+        """Called with a topic that was made again, before it is followed from its beginning."""
         self.on_deleted: Callable[[TopicPartition, int], None] = lambda *_: None
         """Called with a partition and its begin if Kafka has deleted records of it before they were read."""
         self.on_passed: Callable[[TopicPartition, int], None] = lambda *_: None
@@ -125,6 +143,11 @@ class Reader:
 
         The last offsets before it may hold none, as of transactions.
         """
+
+    def id_of(self, topic: str) -> UUID | None:
+        """Return the id of a topic, when it was last looked at; None where brokers tell none."""
+        identity = self._identities.get(topic)
+        return None if identity is None else identity.id
 
     async def existing(
         self, *, newest_of_each: int | None = None, starts: Mapping[int, int] | None = None
@@ -183,6 +206,8 @@ class Reader:
                 if await self._consumer.position(partition) >= ends[partition]:
                     self.on_passed(partition, ends.pop(partition))
                     self._consumer.pause(partition)
+        if again := await self._made_again():
+            raise UnavailableError(f"topic {again[0]} was deleted and created again while it was read")
 
     async def _next_records(self, ends: Mapping[TopicPartition, int]) -> Fetched:
         """Fetch the next records, or none once a partition's position has moved without any."""
@@ -211,8 +236,10 @@ class Reader:
         for partition, position in lost.items():
             if await self._consumer.position(partition) == position:
                 self._consumer.seek(partition, begins[partition])
-                if position < begins[partition]:  # else the topic was made again
+                if position < begins[partition]:
                     self.on_deleted(partition, begins[partition])
+                else:  # the topic was made again, which is looked at before anything of it is handed on
+                    self._looked_at = -math.inf
 
     async def follow(self) -> AsyncGenerator[Timed, None]:
         """Yield the messages from after it was opened, as they come, for ever; of new partitions, all."""
@@ -222,9 +249,38 @@ class Reader:
                 fetched = await self._fetch(timeout_ms=_FOLLOW_MS)
                 for record in chain.from_iterable(fetched.values()):
                     yield _message(record), record.timestamp
+                if time.monotonic() > self._looked_at + _LOOK_SECONDS and (again := await self._made_again()):
+                    self._follow_from_beginning(again, await self._positions())
+                    continue
                 for partition in self._consumer.assignment():
                     self.on_passed(partition, await self._consumer.position(partition))
                 await self._assign_new_partitions()
+
+    async def _made_again(self) -> list[str]:
+        """Return the topics that were made again since they were last looked at."""
+        found = await _identify(self._consumer, {partition.topic for partition in self._ends})
+        self._looked_at = time.monotonic()
+        known = self._identities
+        again = [topic for topic, each in found.items() if topic in known and known[topic].id != each.id]
+        self._identities = {**known, **found}
+        return again
+
+    def _follow_from_beginning(
+        self, topics: Collection[str], positions: Mapping[TopicPartition, int]
+    ) -> None:
+        """Assign all partitions that topics have by now, from their beginning on, and others as before."""
+        for topic in topics:
+            self.on_made_again(topic)
+        starts = {
+            TopicPartition(topic, number): 0
+            for topic in topics
+            for number in range(self._identities[topic].partitions)
+        }
+        others = {each: position for each, position in positions.items() if each.topic not in topics}
+        self._assign(starts | others)
+
+    async def _positions(self) -> dict[TopicPartition, int]:
+        return {each: await self._consumer.position(each) for each in self._consumer.assignment()}
 
     async def _assign_new_partitions(self) -> None:
         """Assign the partitions that the topics got meanwhile, from their beginning on."""
@@ -236,7 +292,7 @@ class Reader:
             for number in self._consumer.partitions_for_topic(topic) or ()
         }
         if new.keys() - known:
-            self._assign(new | {partition: await self._consumer.position(partition) for partition in known})
+            self._assign(new | await self._positions())
 
     async def offsets(self) -> dict[TopicPartition, int]:
         """Return the number of offsets in each partition; not all of them hold a message."""
@@ -257,6 +313,14 @@ class Reader:
         self._consumer.assign(list(starts))
         for partition, start in starts.items():
             self._consumer.seek(partition, start)
+
+
+async def _identify(consumer: AIOKafkaConsumer, topics: Collection[str]) -> dict[str, Identity]:
+    return await ask_identities(consumer._client, topics)  # noqa: SLF001 there is no getter
+
+
+def _log_made_again(topic: str) -> None:
+    _log.warning("topic %s was deleted and created again: it is read from its beginning", topic)
 
 
 def _shares(available: Mapping[TopicPartition, int], count: int) -> dict[TopicPartition, int]:
@@ -373,14 +437,14 @@ class TopicFollower:
         while True:
             try:
                 async with open_topics(self._kafka, self._topic) as reader:
-                    async for message, time in reader.existing():
-                        self._handle(message, time)
+                    async for message, milliseconds in reader.existing():
+                        self._handle(message, milliseconds)
                         await asyncio.sleep(0)  # a topic may hold many, and others work meanwhile
                     trial = 0
                     self.dependency.answered()
                     self.caught_up.set()
-                    async for message, time in reader.follow():
-                        self._handle(message, time)
+                    async for message, milliseconds in reader.follow():
+                        self._handle(message, milliseconds)
             except (*UNAVAILABLE, TimeoutError) as error:
                 self.dependency.missed(error)
             await back_off(trial)

@@ -31,6 +31,7 @@ PLACE_COLUMNS: Columns = (
 )
 """Columns of the record that a document was read from."""
 _OFFSETS = "offsets"
+_TOPIC_ID = "topic_id"
 _log = logging.getLogger(__name__)
 
 
@@ -49,6 +50,8 @@ class TopicFiles:
     """Records that are no documents, which have a row with an error."""
     is_incomplete: bool = False
     """True if Kafka has deleted records before they were read, or the registry does not know their schema."""
+    _topic_id: str = ""
+    """Id of the topic; empty where brokers tell none."""
 
     async def write(self, *, follow: bool) -> None:
         """Write the documents that are not in the folder yet; with `follow`, those that come, too, for ever.
@@ -59,10 +62,12 @@ class TopicFiles:
             UnavailableError: the brokers, or the registry of a document's schema, do not answer.
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
+            self._topic_id = str(reader.id_of(self.topic) or "")
             offsets = self._starts(await reader.bounds())
+            reader.on_made_again = self._refuse
             reader.on_deleted = lambda partition, begin: self._skip(offsets, partition.partition, begin)
             reader.on_passed = lambda partition, offset: offsets.__setitem__(partition.partition, offset)
-            self.folder.start(lambda: _position(offsets))
+            self.folder.start(lambda: self._position(offsets))
             try:
                 await self._take(reader.existing(starts=dict(offsets)), offsets)
                 if follow:
@@ -72,7 +77,10 @@ class TopicFiles:
 
     def _starts(self, held: Mapping[int, tuple[int, int]]) -> dict[int, int]:
         """Return the offset of each partition from which on it is not in the folder, given their bounds."""
-        known = {int(partition): at for partition, at in (self.folder.end or {}).get(_OFFSETS, {}).items()}
+        end = self.folder.end or {}
+        if self._topic_id != end.get(_TOPIC_ID, self._topic_id):
+            self._refuse(self.topic)
+        known = {int(partition): at for partition, at in end.get(_OFFSETS, {}).items()}
         for partition, offset in known.items():
             if partition not in held or offset > held[partition][1]:
                 raise ConfigurationError(
@@ -92,6 +100,15 @@ class TopicFiles:
             offsets[partition] = begin
             deleted = Origin(self.topic, partition, offset)
             _log.warning("Kafka has deleted records before they were read: %s up to %d", deleted, begin)
+
+    def _refuse(self, topic: str) -> None:
+        raise ConfigurationError(
+            f"topic {topic} was deleted and created again since the folder was begun: name an empty folder"
+        )
+
+    def _position(self, offsets: Mapping[int, int]) -> Position:
+        known = {_TOPIC_ID: self._topic_id} if self._topic_id else {}
+        return {_OFFSETS: {str(partition): offset for partition, offset in offsets.items()}, **known}
 
     async def _take(self, messages: AsyncGenerator[Timed, None], offsets: dict[int, int]) -> None:
         async with aclosing(messages), aclosing(self.folder.in_time(messages)) as in_time:
@@ -142,7 +159,3 @@ def _expect_line(value: bytes) -> None:
     """
     if b"\n" in value or not isinstance(orjson.loads(value), dict):
         raise ValueError("it is no object on one line")
-
-
-def _position(offsets: Mapping[int, int]) -> Position:
-    return {_OFFSETS: {str(partition): offset for partition, offset in offsets.items()}}

@@ -267,13 +267,73 @@ async def test_another_topic_than_before_is_refused(kafka, topics, tmp_path, adm
     while topics.output in await admin.list_topics():  # noqa: ASYNC110 brokers set no event
         await asyncio.sleep(0.05)
     await create_topics(kafka, [Topic(topics.output, partitions=4, replicas=1)])
-    ended = await read(kafka, topics.output, tmp_path, "--resume")
-    assert ended.returncode == 1
-    assert f"topic {topics.output} ends before offset " in ended.stderr
-    assert "deleted and created again, so name an empty folder" in ended.stderr
+    for count in (0, 30):  # fewer than before, and more
+        await write(kafka, topics.output, *map(document, range(count)))
+        ended = await read(kafka, topics.output, tmp_path, "--resume")
+        assert ended.returncode == 1
+        said = f"topic {topics.output} was deleted and created again since the folder was begun"
+        assert f"{said}: name an empty folder" in ended.stderr
     ended = await read(kafka, topics.input, tmp_path, "--resume")
     assert f"topic was '{topics.output}' and is '{topics.input}'" in ended.stderr
     assert len(files(tmp_path)) == 1
+
+
+@contextmanager
+def printing(kafka, topic, file):
+    """The running command that follows the topic and prints into a file, which leaves none."""
+    words = [*COMMAND, "--brokers", kafka.brokers, "--topic", topic, "--follow"]
+    with (
+        file.open("w") as out,
+        subprocess.Popen(words, stdout=out, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def printed(file):
+    return Counter(json.loads(line)["url"] for line in file.read_text().split("\n")[:-1])
+
+
+async def make_again(kafka, topic, admin, process):
+    """Have another topic of the name, which holds more, before the process looks."""
+    await asyncio.sleep(1.5)
+    process.send_signal(signal.SIGSTOP)
+    await admin.delete_topics([topic])
+    while topic in await admin.list_topics():  # noqa: ASYNC110 brokers set no event
+        await asyncio.sleep(0.05)
+    await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
+    await write(kafka, topic, *map(document, range(10, 40)))
+    process.send_signal(signal.SIGCONT)
+
+
+async def test_a_topic_that_is_made_again_while_it_is_followed_is_printed_whole(
+    kafka, topics, tmp_path, admin
+):
+    topic = f"{topics.output}-again"
+    await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
+    await write(kafka, topic, *map(document, range(10)))
+    with printing(kafka, topic, tmp_path / "printed") as process:
+        await until(lambda: printed(tmp_path / "printed") == expected(10))
+        await make_again(kafka, topic, admin, process)
+        await until(lambda: printed(tmp_path / "printed").keys() == expected(40).keys())
+        process.send_signal(signal.SIGINT)
+        _, errors = await asyncio.to_thread(process.communicate, timeout=SECONDS)
+    said = f"topic {topic} was deleted and created again: it is read from its beginning"
+    assert (process.returncode, said in errors) == (0, True)
+
+
+async def test_a_topic_that_is_made_again_while_it_is_followed_ends_its_files(kafka, topics, tmp_path, admin):
+    topic = f"{topics.output}-again"
+    await create_topics(kafka, [Topic(topic, partitions=1, replicas=1)])
+    await write(kafka, topic, *map(document, range(10)))
+    with reading(kafka, topic, tmp_path, "--follow", "--file-seconds", "0.3") as process:
+        await until(lambda: urls(tmp_path) == expected(10))
+        await make_again(kafka, topic, admin, process)
+        _, errors = await asyncio.to_thread(process.communicate, timeout=SECONDS)
+    said = f"topic {topic} was deleted and created again since the folder was begun: name an empty folder"
+    assert (process.returncode, said in errors) == (1, True)
 
 
 @pytest.mark.parametrize("words", [["--last", "3"], ["--text"]])
