@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp
 
 from dehusk.inference.native cimport lexbor, utf8
+from dehusk.inference.native.ascii cimport is_digit, is_space
 from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.markup cimport spells, tag_name
 
@@ -28,6 +29,45 @@ cdef inline bint is_permalink(Element *link) noexcept:
     if utf8.read(text.data, text.length, &mark) < text.length:
         return False
     return utf8.is_icon(mark) or mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN
+
+
+cdef inline bint is_named_icon(Element *element) noexcept:
+    """Return True if all of an element's text is the name of an icon, which a font draws in its place.
+
+    The classes are those of Google's Material Icons and Symbols.
+    """
+    cdef String name, classes
+    cdef size_t position
+    if element.classes == NULL or element.node.first_child == NULL or element.node.first_child.next != NULL:
+        return False
+    name = lexbor.text_of(element.node.first_child)
+    while name.length and is_space(name.data[0]):
+        name.data += 1
+        name.length -= 1
+    while name.length and is_space(name.data[name.length - 1]):
+        name.length -= 1
+    for position in range(name.length):
+        if not (c"a" <= name.data[position] <= c"z" or is_digit(name.data[position]) or name.data[position] == c"_"):
+            return False
+    classes = lexbor.value_of(element.classes)
+    return name.length > 0 and (
+        lexbor.contains(classes, b"material-icon")
+        or lexbor.contains(classes, b"material-symbol")
+        or lexbor.contains(classes, b"google-symbol")
+    )
+
+
+cdef inline bint stands_alone(Element *element) noexcept:
+    """Return True if there is nothing but white space beside an element."""
+    return _is_blank_edge(element.node.prev) and _is_blank_edge(element.node.next)
+
+
+cdef inline bint _is_blank_edge(Node *node) noexcept:
+    """Return True for no node, and for white space that is the first or the last node of its element."""
+    cdef String text = lexbor.text_of(node)
+    if node == NULL:
+        return True
+    return (node.prev == NULL or node.next == NULL) and utf8.leading_space(text.data, text.length) == text.length > 0
 
 
 cdef inline bint is_next_line(Element *element):

@@ -31,7 +31,7 @@ cdef enum:
     MAX_LINK = 500  # bytes of an address
 
 cdef int SKIPPED = elements.SKIPPED, TIGHT = elements.TIGHT, INLINE = elements.INLINE, LINK = elements.LINK
-cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
+cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK, CUSTOM = elements.CUSTOM
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int VISIBILITY = Boundary.VISIBILITY.value, SPACE = Boundary.SPACE.value
 cdef int CELL = elements.CELL
@@ -195,7 +195,11 @@ cdef class Walk:
                 self._formula == NULL or element.node.prev != self._formula
             ):
                 self._recording.add_image(element, parent, len(self.texts), self._leaves.used)
-        if tag.counted == IMAGES or (tag.kind == LINK and marks.is_permalink(element)):
+        if (
+            tag.counted == IMAGES
+            or (tag.kind == LINK and marks.is_permalink(element))
+            or (tag.kind <= LINK or tag.kind == CUSTOM) and self._is_named_icon(element, parent)
+        ):
             self._edges = edges.START | edges.END
             return NONE
         if tag.kind < LINK and marks.is_read_aloud(element):
@@ -212,6 +216,12 @@ cdef class Walk:
         if tag.role == FORMULA and self._read_tex(element, index):
             return NONE
         return index
+
+    cdef bint _is_named_icon(self, Element *element, int parent) noexcept:
+        """Return True for the name of an icon; that of one alone in a cell says what the cell says: `check`."""
+        if not marks.is_named_icon(element):
+            return False
+        return parent == NONE or self._rows.at(parent).tag.tables != CELL or not marks.stands_alone(element)
 
     cdef bint _read_tex(self, Element *formula, int index) except -1:
         """Read the TeX that stands for a formula, if any, and leave it."""

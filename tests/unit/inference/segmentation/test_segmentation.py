@@ -87,6 +87,23 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>soft&shy;ened</p>", ["softened"]),
         ("<p>see <a>it<i class=visuallyhidden> in a new tab</i></a>, soon", ["see it, soon"]),
         ("<p>9 <span class='x screen-reader-text y'>Price:</span>8 <span class=' show-for-sr'>new", ["9 8"]),
+        (
+            "<p><i class=material-icons>arrow_back</i>Menu<b class='x material-symbols-outlined'> up </b>go",
+            ["Menu go"],
+        ),
+        (
+            "<p><a class='google-symbols'>search</a>One<m-icon class=material-icons>menu</m-icon>two",
+            ["One two"],
+        ),
+        (
+            "<table><td> <i class=material-icons>check</i> <td>a <i class=material-icons>close</i><td>"
+            "<i class=material-icons>sort</i> <b>b</b>",
+            ["check", "a", "b"],
+        ),
+        (
+            "<p>1 <i class=material-icons>New</i> <i class=icon>home</i> <b class=material-icons><i>a</i>",
+            ["1 New home a"],
+        ),
         ("<p>9 <span class=sr-only-ish>a</span> <span class='not-sr-only sr'>b", ["9 a b"]),
         (
             f"<p>9 <span class=sr-only>{WORDS}</span><p>8 <span class=sr-only>{WORDS[:300]}",
