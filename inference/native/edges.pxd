@@ -22,6 +22,7 @@ cdef enum:  # edges of inline elements between two texts; several may meet
     START = 1
     END = 2
     LINK_START = 4
+    SAME = 8  # an element that begins goes on with the one that ends
 
 cdef enum:
     MIDDLE_DOT = 0xB7
@@ -48,7 +49,7 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
         return False
     if not Py_UNICODE_ISALPHA(last) or not Py_UNICODE_ISALPHA(first) or Py_UNICODE_ISUPPER(first):
         return True
-    if edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
+    if edges & SAME or edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
         return False
     return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
 

@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.ascii cimport is_digit, is_space
 from dehusk.inference.native.lexbor cimport Element, Node, String
-from dehusk.inference.native.markup cimport spells, tag_name
+from dehusk.inference.native.markup cimport HREF, same, spells, tag_name, value_of
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -29,6 +29,24 @@ cdef inline bint is_permalink(Element *link) noexcept:
     if utf8.read(text.data, text.length, &mark) < text.length:
         return False
     return utf8.is_icon(mark) or mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN
+
+
+cdef inline bint goes_on(Element *element):
+    """Return True if an element stands directly after one that it was a part of before an editor split it.
+
+    Such are two links to the same address, with the same classes, and two runs of text of Word.
+    """
+    cdef Element *before = <Element *> element.node.prev
+    cdef String address, classes
+    if before == NULL or before.node.type != lexbor.ELEMENT or before.node.name != element.node.name:
+        return False
+    classes = lexbor.value_of(element.classes)
+    if lexbor.contains(classes, b"TextRun"):
+        return lexbor.contains(lexbor.value_of(before.classes), b"TextRun")
+    address = value_of(element, HREF)
+    return address.length > 0 and address.data[0] != c"#" and (
+        same(address, value_of(before, HREF)) and same(classes, lexbor.value_of(before.classes))
+    )
 
 
 cdef inline bint is_named_icon(Element *element) noexcept:

@@ -255,6 +255,8 @@ cdef class Walk:
         elif row.kind == BREAK:
             self._break(row.preformatted)
         elif row.kind == INLINE or row.kind == LINK:
+            if self._edges & edges.END and marks.goes_on(row.element):
+                self._edges |= edges.SAME
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
         elif row.tag.shift:
             self._shift = row.tag.shift

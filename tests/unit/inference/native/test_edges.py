@@ -2,6 +2,8 @@ import pytest
 
 from dehusk.inference.segmentation.segmentation import segment
 
+LINKS = "write a review see all one two"
+
 
 @pytest.mark.parametrize(
     ("html", "text"),
@@ -47,6 +49,9 @@ from dehusk.inference.segmentation.segmentation import segment
             "in Alpine Huts 5 € With tax It is. Then",
         ),
         ("<em>Two\nwords</em>Then <em>five&nbsp;more\n</em>", "Two words Then five more"),
+        ("<a href=a>write a review</a><a href=b>see all</a> <a href='#'>one</a><a href='#'>two</a>", LINKS),
+        ("<a href=a class=x>sports</a><a href=a class=y>more</a><a href=a class=y>News", "sports more News"),
+        ("<span class=TextRun>one</span><span class=Run>two</span><span>three</span>", "one two three"),
         ("<b>Colour:</b>red <b>Size:</b>12 fast<b>Cons:</b>Dear", "Colour: red Size: 12 fast Cons: Dear"),
     ],
 )
@@ -63,6 +68,11 @@ def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str)
             "two words aB c at 12:30 the U.S. my eBook",
         ),
         ("<code>a b</code><code>Foo</code>", "a bFoo"),
+        (
+            "<a href=a>Co</a><a href=a rel=x>ntact us</a> <a href=a class=x>Br</a><a href=a class=x>ands",
+            "Contact us Brands",
+        ),
+        ("<span class='NormalTextRun A'>child</span><span class='NormalTextRun B'>ren</span>", "children"),
     ],
 )
 def test_what_is_marked_in_a_word_is_part_of_it(html: str, text: str) -> None:
