@@ -66,7 +66,9 @@ cdef inline bint parts_phrases(String before, String text, Node *ended, Node *be
     if size == text.length or not Py_UNICODE_ISUPPER(first):
         return False
     utf8.read(text.data + size, text.length - size, &second)
-    if not Py_UNICODE_ISLOWER(second) or not (Py_UNICODE_ISLOWER(last) or _ends_phrase(last)):
+    if not Py_UNICODE_ISLOWER(second) and not (Py_UNICODE_ISUPPER(second) and Py_UNICODE_ISLOWER(last)):
+        return False
+    if not (Py_UNICODE_ISLOWER(last) or Py_UNICODE_ISDECIMAL(last) or _ends_phrase(last)):
         return False
     if Py_UNICODE_ISLOWER(last) and _ends_in_one_letter(before):
         return False

@@ -2,6 +2,7 @@ import pytest
 
 from dehusk.inference.segmentation.segmentation import segment
 
+PHRASES = "Surround Ready NVIDIA sells GPU Boost 2.0 This in 31 Jul at noon"
 LINKS = "write a review see all one two"
 
 
@@ -49,6 +50,8 @@ LINKS = "write a review see all one two"
             "in Alpine Huts 5 € With tax It is. Then",
         ),
         ("<em>Two\nwords</em>Then <em>five&nbsp;more\n</em>", "Two words Then five more"),
+        ("<em>Surround Ready</em>NVIDIA sells <b>GPU Boost 2.0</b>This in 31<i>Jul at noon</i>", PHRASES),
+        ("5<i class=icon></i>6 <i class=icon></i>New<b class=caret></b>York", "5 6 New York"),
         ("<a href=a>write a review</a><a href=b>see all</a> <a href='#'>one</a><a href='#'>two</a>", LINKS),
         ("<a href=a class=x>sports</a><a href=a class=y>more</a><a href=a class=y>News", "sports more News"),
         ("<span class=TextRun>one</span><span class=Run>two</span><span>three</span>", "one two three"),
@@ -73,6 +76,7 @@ def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str)
             "Contact us Brands",
         ),
         ("<span class='NormalTextRun A'>child</span><span class='NormalTextRun B'>ren</span>", "children"),
+        ("foo<b></b>bar <b>on a PC</b>s <b>the big PC</b>MAX", "foobar on a PCs the big PCMAX"),
     ],
 )
 def test_what_is_marked_in_a_word_is_part_of_it(html: str, text: str) -> None:
