@@ -9,6 +9,7 @@ from dehusk.inference.native.attributes cimport attributes, classes
 from dehusk.inference.native.buffer cimport Buffer, content, free, more
 from dehusk.inference.native.lexbor cimport Element, Node
 from dehusk.inference.native.lists cimport Item, Lists
+from dehusk.inference.native.markup cimport number_of
 from dehusk.inference.native.notes cimport find_notes
 from dehusk.inference.native.recording cimport Recording, Thing
 from dehusk.inference.native.rows cimport NONE, Block, Row, Rows
@@ -28,6 +29,7 @@ cdef int TASK = Container.TASK, NOTE = Container.NOTE
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
 cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
 cdef int FIGURE = Container.FIGURE
+cdef uintptr_t THEAD = number_of(b"thead")
 cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
 cdef dict CONTAINERS = {
     **dict.fromkeys((f"h{level}" for level in range(1, 7)), Container.HEADING),
@@ -133,12 +135,18 @@ cdef class RowContainers:
             value = self._language(index)
         elif kind == CELL or kind == HEADER_CELL:
             value = self._tables.column_of(row.cell)
+            kind = HEADER_CELL if self._is_in_head(row) else kind
         outer = self._add(outer, kind, value)
         if kind == ITEM and row.item in self._recording._tasks:
             outer = self._add(outer, TASK, self._recording._tasks[row.item])
         if self._is_note(index):
             outer = self._add(outer, NOTE, 1 + <int> self._recording._notes[index])
         return outer
+
+    cdef bint _is_in_head(self, Row *cell) noexcept:
+        """Return True for a cell in a row of a table's head, whose cells name the columns, whatever their tags."""
+        cdef int above = self._rows.at(cell.parent).parent if cell.parent != NONE else NONE
+        return above != NONE and self._rows.at(above).element.node.name == THEAD
 
     cdef bint _is_note(self, int index) except -1:
         return len(self._recording._notes) and index in self._recording._notes

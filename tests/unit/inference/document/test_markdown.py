@@ -373,6 +373,14 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
     [
         ("<tr><th>a<th>b<tr><td>c<td>d|e", "| a | b |\n| --- | --- |\n| c | d\\|e |"),
         ("<tr><td>a<td>b<tr><td>c<td>d", "|  |  |\n| --- | --- |\n| a | b |\n| c | d |"),
+        (
+            "<thead><tr><td>a<td>b</thead><tr><td>c<td>d",
+            "| a | b |\n| --- | --- |\n| c | d |",
+        ),
+        (
+            "<thead><tr><td>a<th>b</thead><tr><td>c<td><table><thead><tr><td>d</table>",
+            "a\n\nb\n\nc\n\nd",
+        ),
         ("<tr><th><th>a<tr><th>b<td>c", "|  | a |\n| --- | --- |\n| b | c |"),
         (
             "<tr><th>a<th>b<th>c<tr><td colspan=2>d<td>e",
