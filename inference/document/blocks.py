@@ -108,8 +108,27 @@ class Table:
 
     @property
     def has_header(self) -> bool:
-        """True if the first row names the columns."""
-        return all(cell.is_header for cell in self.rows[0] if cell.lines)
+        """True if the first row names the columns: it is of header cells, or the only one all in bold."""
+        first, *others = self.rows
+        if all(cell.is_header for cell in first if cell.lines):
+            return True
+        return _is_bold(first) and not any(map(_is_bold, others))
+
+
+def _is_bold(row: list[Cell]) -> bool:
+    """Return True for a row of several cells with text, all of it in bold."""
+    filled = [cell for cell in row if cell.lines]
+    return len(filled) > 1 and all(_is_strong(line) for cell in filled for line in cell.lines)
+
+
+def _is_strong(line: Line) -> bool:
+    """Return True if all of a line is in bold; a link, or emphasis, may stand around that."""
+    spans = line.spans
+    while len(spans) == 1 and (spans[0].start, spans[0].end) == (0, len(line.text)):
+        if spans[0].kind == Mark.STRONG:
+            return True
+        spans = spans[0].children
+    return False
 
 
 @dataclass(slots=True)

@@ -381,6 +381,19 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
             "<thead><tr><td>a<th>b</thead><tr><td>c<td><table><thead><tr><td>d</table>",
             "a\n\nb\n\nc\n\nd",
         ),
+        (
+            "<tr><td><b>a</b><td><i><b>b</b></i><td><tr><td><b>c</b><td>d<td>e",
+            "| **a** | ***b*** |  |\n| --- | --- | --- |\n| **c** | d | e |",
+        ),
+        (
+            "<tr><td><b>a</b><td><b>b</b><tr><td><b>c</b><td><b>d</b>",
+            "|  |  |\n| --- | --- |\n| **a** | **b** |\n| **c** | **d** |",
+        ),
+        (
+            "<tr><td><b>a</b><td><b>b</b> x<tr><td>c<td>d",
+            "|  |  |\n| --- | --- |\n| **a** | **b** x |\n| c | d |",
+        ),
+        ("<tr><td><b>a</b><td><tr><td>c<td>d", "|  |  |\n| --- | --- |\n| **a** |  |\n| c | d |"),
         ("<tr><th><th>a<tr><th>b<td>c", "|  | a |\n| --- | --- |\n| b | c |"),
         (
             "<tr><th>a<th>b<th>c<tr><td colspan=2>d<td>e",
