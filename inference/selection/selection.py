@@ -36,8 +36,11 @@ MIN_PROBABILITY_OF_THREAD = 0.05
 LIKELY = 0.5
 MIN_PROBABILITY_AMONG_COMMENTS = 0.25
 """Probability that suffices for a comment among blocks of its kind that are likely comments."""
-_BETTER_COPY = 0.25
-"""Probability from which the first copy of a repeated run is kept, however likely a later one is."""
+_BETTER_COPY = 0.5
+"""Probability from which the first copy of a repeated run is kept, however likely a later one is.
+
+No block needs more to be content: half of the greatest F1.
+"""
 MIN_PROBABILITY_OF_HEADING = 0.1
 """Probability from which a heading between blocks of content goes with them."""
 MIN_PROBABILITY_OF_SYMBOLS = 0.1

@@ -175,7 +175,8 @@ def test_above_comments_that_are_hardly_content_little_suffices(likely, of_comme
     ("probabilities", "content"),
     [
         ([0.9, 0.8, 0.9], [True, True, False]),
-        ([0.45, 0.8, 0.9], [True, True, False]),
+        ([0.55, 0.8, 0.9], [True, True, False]),
+        ([0.4, 0.98, 0.9], [False, True, True]),
         ([0.1, 0.8, 0.9], [False, True, True]),
         ([0.0, 0.8, 0.0], [False, True, False]),
     ],
