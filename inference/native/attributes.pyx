@@ -10,7 +10,7 @@ from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES
 ATTRIBUTES = (
     *pictures.ATTRIBUTES,
     *players.ATTRIBUTES,
-    *("href", "display", "data-lang", "data-language", "lang", "type", "checked", "disabled", "name"),
+    *("href", "display", "data-lang", "data-language", "lang", "type", "checked", "disabled", "name", "aria-level"),
 )
 """The attributes that are read."""
 

@@ -5,11 +5,11 @@ from libc.stdint cimport int32_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.attributes cimport attributes, classes
+from dehusk.inference.native.attributes cimport attribute, attributes, classes
 from dehusk.inference.native.buffer cimport Buffer, content, free, more
-from dehusk.inference.native.lexbor cimport Element, Node
+from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.lists cimport Item, Lists
-from dehusk.inference.native.markup cimport number_of
+from dehusk.inference.native.markup cimport ROLE, number_of, spells, value_of
 from dehusk.inference.native.notes cimport find_notes
 from dehusk.inference.native.recording cimport Recording, Thing
 from dehusk.inference.native.rows cimport NONE, Block, Row, Rows
@@ -17,6 +17,7 @@ from dehusk.inference.native.tables cimport Tables
 
 import numpy as np
 
+from dehusk.inference import elements
 from dehusk.inference.native.markup import NUMBERED_TAGS
 from dehusk.schemas.markup import Container
 
@@ -24,12 +25,13 @@ cdef enum:
     MAX_AROUND_CODE = 3  # elements whose classes may name its language
     MAX_AROUND_IMAGE = 5  # elements of which one may be its figure
     MAX_LANGUAGE = 200  # characters
+    MAX_HEADING = 300  # bytes, white space among them, and nodes
 
 cdef int TASK = Container.TASK, NOTE = Container.NOTE
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
 cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
-cdef int FIGURE = Container.FIGURE
-cdef uintptr_t THEAD = number_of(b"thead")
+cdef int FIGURE = Container.FIGURE, BLOCK = elements.BLOCK
+cdef uintptr_t THEAD = number_of(b"thead"), PARAGRAPH = number_of(b"p")
 cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
 cdef dict CONTAINERS = {
     **dict.fromkeys((f"h{level}" for level in range(1, 7)), Container.HEADING),
@@ -125,10 +127,12 @@ cdef class RowContainers:
         cdef uintptr_t name = row.element.node.name
         cdef int kind = _containers_of_tags[name] if name < lexbor.NUMBERED_TAGS else 0
         cdef int value = 0
+        if not kind and row.kind >= BLOCK and _is_heading(row.element):
+            kind = HEADING
         if not kind or (kind == CODE and row.parent != NONE and self._rows.at(row.parent).preformatted):
             return self._add(outer, NOTE, 1 + <int> self._recording._notes[index]) if self._is_note(index) else outer
         if kind == HEADING:
-            value = row.heading
+            value = row.heading or _aria_level(row.element)
         elif kind == ITEM:
             value = (<Item *> self._lists._items.data)[row.item].number if row.item != NONE else 0
         elif kind == CODE:
@@ -242,6 +246,29 @@ cdef class RowContainers:
 
 cdef _columns(bytearray integers, int count):
     return np.frombuffer(integers, np.int32).reshape(-1, count).T
+
+
+cdef bint _is_heading(Element *element):
+    """Return True for an element with the role of a heading, such as that of a folded section.
+
+    One that holds a paragraph, or much text, is named so for screen readers to stop at it: a comment, for example.
+    """
+    cdef Node *node = &element.node
+    cdef size_t seen = 0
+    if not spells(value_of(element, ROLE), b"heading"):
+        return False
+    while node != NULL:
+        seen += 1 + lexbor.text_of(node).length
+        if seen > MAX_HEADING or node.name == PARAGRAPH and node != &element.node:
+            return False
+        node = lexbor.following(node, &element.node)
+    return True
+
+
+cdef int _aria_level(Element *element) except -1:
+    """Return the level of a heading by role: the second unless it is declared."""
+    cdef String level = attribute(element, "aria-level")
+    return level.data[0] - c"0" if level.length == 1 and c"1" <= level.data[0] <= c"6" else 2
 
 
 cdef bint _is_figure(Element *element) except -1:

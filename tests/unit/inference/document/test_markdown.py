@@ -92,6 +92,13 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
     [
         ("<h1>One</h1><h3>Two <em>a</em></h3><h6>Six<br>lines", "# One\n\n### Two *a*\n\n###### Six lines"),
         ("<p>a <b>b</b> <strong>c <i>d</i></strong> <em>e</em>", "a **b** **c *d*** *e*"),
+        (
+            "<div role=heading aria-level=3><button>Why <b>us</b>?</button></div>"
+            "<div role=heading aria-level=x>b</div>",
+            "### Why **us**?\n\n## b",
+        ),
+        (f"<div role=heading>{'a' * 300}</div><p>b <i role=heading>c</i>", f"{'a' * 300}\n\nb *c*"),
+        ("<div role=heading><p>a</div><p role=heading aria-level=6>b", "a\n\n###### b"),
         ("<p>one<br>two<br><br>three", "one\\\ntwo\n\nthree"),
         ("<p>\u200da\u200d <b>b\u200d</b> c \u200d<i>d</i>\u200d e", "a **b** c *d* e"),
         ("<p><b>Fast delivery</b>We <i>ship it</i>Now", "**Fast delivery** We *ship it* Now"),
