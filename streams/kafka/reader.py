@@ -257,8 +257,11 @@ class Reader:
                 await self._assign_new_partitions()
 
     async def _made_again(self) -> list[str]:
-        """Return the topics that were made again since they were last looked at."""
-        found = await _identify(self._consumer, {partition.topic for partition in self._ends})
+        """Return the topics that were made again since they were last looked at, if brokers answer."""
+        try:
+            found = await _identify(self._consumer, {partition.topic for partition in self._ends})
+        except KafkaError:
+            return []
         self._looked_at = time.monotonic()
         known = self._identities
         again = [topic for topic, each in found.items() if topic in known and known[topic].id != each.id]

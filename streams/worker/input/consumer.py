@@ -114,9 +114,9 @@ class Consumer(driver.Consumer):
 
         And find topics that were made again, also those that hold more by then than was read before.
         """
-        await self._find_topics_made_again()
         uncommitted = {each for each in self._thread.read_states() if self._committed_offset[each] is None}
         self.arrivals.note(await self._thread.ask(partial(find_bounds, uncommitted=uncommitted)))
+        await self._find_topics_made_again()
 
     async def _getmany(
         self,
