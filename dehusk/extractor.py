@@ -38,9 +38,9 @@ os.register_at_fork(  # a forked process has no thread that would release it
 class Extractor:
     """Cleaner of pages with one model and one set of options, by the steps of `dehusk clean`.
 
-    It is safe to use from several threads at once, which share little more than a processor: of a page's
-    time, the model's eighth runs beside other threads. `extract_many` uses all processors. Where it is sent to
-    another process, the model is loaded there anew. It holds no connection and needs no closing.
+    It is safe to use from several threads at once, but only the model, an eighth of a page's time, runs
+    beside other threads: `extract_many` uses all processors. Where it is sent to another process, the model
+    is loaded there anew. It holds no connection and needs no closing.
 
     A page is bounded in bytes and blocks, but not in CPU time or memory, as it is cleaned in this process.
     `extract_many` cleans hostile pages in processes with limits, as the command `dehusk clean` does.
