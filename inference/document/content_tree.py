@@ -21,8 +21,8 @@ from dehusk.inference.document.blocks import (
     nest,
     outermost,
 )
-from dehusk.inference.footnotes import fragment_of, label_of
-from dehusk.inference.tex import Formula, find_formulas, unwrapped
+from dehusk.inference.markup.footnotes import fragment_of, label_of
+from dehusk.inference.markup.tex import Formula, find_formulas, unwrapped
 from dehusk.schemas.markup import Container, Embedded, Mark, Markup
 from dehusk.schemas.options import Rendering
 from dehusk.schemas.pages import SegmentedPage

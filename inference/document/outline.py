@@ -23,7 +23,7 @@ from dehusk.inference.document.blocks import (
 )
 from dehusk.inference.document.content_tree import Leaf, Node, read_content_tree
 from dehusk.inference.document.notes import settle_notes, without_outer_rules
-from dehusk.inference.tex import begins_formula, find_formulas
+from dehusk.inference.markup.tex import begins_formula, find_formulas
 from dehusk.schemas.markup import Container, Mark, Markup
 from dehusk.schemas.options import NO_RENDERING, Rendering
 from dehusk.schemas.pages import Boundary, SegmentedPage

@@ -6,6 +6,7 @@ Of several answers, the most reliable one is taken; a value that makes no sense 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from dehusk.inference.markup.pictures import fills_place
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.authors import author_name, authors_in, declared_name, split_names
 from dehusk.inference.metadata.dated_blocks import Blocks
@@ -22,7 +23,6 @@ from dehusk.inference.metadata.values import (
     web_address,
 )
 from dehusk.inference.native.properties import Properties
-from dehusk.inference.pictures import fills_place
 from dehusk.schemas.metadata import Metadata
 
 _MAX_AUTHORS = 10

@@ -4,7 +4,7 @@
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.lexbor cimport Attribute, Element, String, contains, decoded
 
-from dehusk.inference import pictures, players
+from dehusk.inference.markup import pictures, players
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES
 
 ATTRIBUTES = (

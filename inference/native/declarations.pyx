@@ -6,8 +6,8 @@ from dehusk.inference.native.buffer cimport append, free
 from dehusk.inference.native.css cimport Reader, begin_reading, next_token, next_visible, word
 from dehusk.inference.native.lexbor cimport String
 
-from dehusk.inference import style_values
-from dehusk.inference.style_values import Component
+from dehusk.inference.markup import style_values
+from dehusk.inference.markup.style_values import Component
 
 cdef enum:
     MAX_COMPONENTS = 10_000  # of a value

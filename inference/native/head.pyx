@@ -9,7 +9,7 @@ from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lines cimport folded
 from dehusk.inference.native.markup cimport HREF, REL, declaration, is_json_ld, number_of, spells, tag_of, value_of
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
 cdef uintptr_t BASE = number_of(b"base"), LINK = number_of(b"link")

@@ -7,7 +7,7 @@ from dehusk.inference.native.lexbor cimport ELEMENT, Node
 from dehusk.inference.native.markup cimport REVERSED, START, VALUE, has, integer
 from dehusk.inference.native.rows cimport NONE, Row
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 from dehusk.schemas.pages import BULLET
 
 cdef int ITEM = elements.ITEM, NUMBERED = elements.NUMBERED

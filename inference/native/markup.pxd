@@ -36,7 +36,7 @@ cdef enum:
     SYMBOL_BYTES = 8  # bytes
 
 
-cdef struct Tag:  # dehusk.inference.elements.Traits
+cdef struct Tag:  # dehusk.inference.markup.elements.Traits
     uint8_t kind
     uint8_t edge
     uint8_t lists

@@ -12,7 +12,7 @@ from dehusk.inference.native.styles cimport (
     ON_LINES, POSITION, TABLE_BOX, TABLE_PART, UNDECLARED, VISIBILITY, Inherited, Scopes, Style, read_attribute, read_style,
 )
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),

@@ -11,7 +11,7 @@ from dehusk.inference.native.markup cimport spells, tag_name
 from dehusk.inference.native.recording cimport Recording
 from dehusk.inference.native.rows cimport NONE, Rows
 
-from dehusk.inference import footnotes
+from dehusk.inference.markup import footnotes
 from dehusk.schemas.markup import Mark
 
 cdef enum:

@@ -15,7 +15,7 @@ from dehusk.inference.native.rows cimport NONE, Row
 
 import numpy as np
 
-from dehusk.inference import elements, pictures, players, tex
+from dehusk.inference.markup import elements, pictures, players, tex
 from dehusk.inference.native.markup import NUMBERED_TAGS
 from dehusk.schemas.markup import Embedded, Mark
 

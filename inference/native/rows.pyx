@@ -15,7 +15,7 @@ import re
 
 import numpy as np
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 from dehusk.schemas.pages import Boundary, ElementFlag
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.BREAK, BLOCK = elements.BLOCK

@@ -2,7 +2,7 @@
 """Style attributes: their declarations that hide or show an element.
 
 What browsers ignore is ignored. References, e.g. to custom properties, are resolved as far as style attributes tell
-them (`dehusk.inference.style_references`).
+them (`dehusk.inference.markup.style_references`).
 """
 
 from libc.stdint cimport uintptr_t
@@ -16,8 +16,8 @@ from dehusk.inference.native.declarations cimport (
 )
 from dehusk.inference.native.lexbor cimport Attribute, Element, String
 
-from dehusk.inference import style_values
-from dehusk.inference.style_references import References, Scope, TooManyReferencesError, keywords
+from dehusk.inference.markup import style_values
+from dehusk.inference.markup.style_references import References, Scope, TooManyReferencesError, keywords
 
 cdef enum:
     MAX_KEYWORDS = 3  # in a value; of one with more, which is not valid, another one is read

@@ -14,7 +14,7 @@ from dehusk.inference.native.buffer cimport content, free, more
 from dehusk.inference.native.markup cimport COLSPAN, ROWSPAN
 from dehusk.inference.native.rows cimport NONE, Row
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 
 cdef int TABLE = elements.TABLE, ROW = elements.ROW
 

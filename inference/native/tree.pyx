@@ -11,7 +11,7 @@ from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, de
 
 import numpy as np
 
-from dehusk.inference.elements import VOID
+from dehusk.inference.markup.elements import VOID
 
 cdef frozenset _VOID = frozenset(VOID)
 

@@ -22,7 +22,7 @@ from dehusk.inference.native.tables cimport Tables
 
 import numpy as np
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Boundary, ElementFlag, TagCount

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from dehusk.inference.elements import INLINE, LINK, MAX_PATH, SKIPPED, TIGHT, traits
+from dehusk.inference.markup.elements import INLINE, LINK, MAX_PATH, SKIPPED, TIGHT, traits
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError

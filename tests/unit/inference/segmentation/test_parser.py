@@ -4,7 +4,7 @@ import sys
 import pytest
 import selectolax
 
-from dehusk.inference.elements import TAGS
+from dehusk.inference.markup.elements import TAGS
 from dehusk.inference.native.layout import SELECTOLAX_VERSION
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
 from dehusk.inference.segmentation import parser

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.elements import MAX_PATH
+from dehusk.inference.markup.elements import MAX_PATH
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.metadata import MetadataLevel

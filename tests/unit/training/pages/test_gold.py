@@ -4,8 +4,8 @@ import lzma
 import orjson
 import pytest
 
-from dehusk.inference.elements import MAX_PATH
 from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.markup.elements import MAX_PATH
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.errors import ConfigurationError

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from dehusk.inference.style_conditions import has_media, supports
-from dehusk.inference.style_values import (
+from dehusk.inference.markup.style_conditions import has_media, supports
+from dehusk.inference.markup.style_values import (
     BRACKET,
     COLON,
     COMMA,

@@ -1,7 +1,7 @@
 """Components of CSS values, and the rules by which those with references in them are valid.
 
 References are `var()`, `attr()`, `env()` and `if()`, as CSS Values and Units Level 5 and CSS Custom
-Properties Level 2 have them; `dehusk.inference.style_references` finds their values.
+Properties Level 2 have them; `dehusk.inference.markup.style_references` finds their values.
 """
 
 import re

@@ -6,7 +6,7 @@ Of others, e.g. of widths between those of usual windows, or of what a reader pr
 import operator
 import re
 
-from dehusk.inference.style_values import COLON, WORD, Value
+from dehusk.inference.markup.style_values import COLON, WORD, Value
 
 _SIZES = {"width": (1024, 1920), "height": (600, 1200)}
 """Sizes of usual windows, from and to, in CSS pixels."""

@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.players import player_of, title_of
+from dehusk.inference.markup.players import player_of, title_of
 from dehusk.schemas.markup import Embedded
 
 

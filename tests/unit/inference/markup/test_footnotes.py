@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.footnotes import fragment_of, is_reference, label_of
+from dehusk.inference.markup.footnotes import fragment_of, is_reference, label_of
 
 
 @pytest.mark.parametrize(

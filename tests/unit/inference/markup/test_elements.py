@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.elements import (
+from dehusk.inference.markup.elements import (
     BLOCK,
     BREAK,
     CELL,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.tex import (
+from dehusk.inference.markup.tex import (
     begins_formula,
     find_formulas,
     is_typeset,

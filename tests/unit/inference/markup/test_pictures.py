@@ -1,6 +1,13 @@
 import pytest
 
-from dehusk.inference.pictures import address_among, address_of, address_of_any, in_noscript, is_icon, tex_of
+from dehusk.inference.markup.pictures import (
+    address_among,
+    address_of,
+    address_of_any,
+    in_noscript,
+    is_icon,
+    tex_of,
+)
 
 
 @pytest.mark.parametrize(
