@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from benchmarks.extractors import with_dehusk
 from benchmarks.pages import Page
-from dehusk.inference.extraction import duplicate_keys
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.schemas.options import Duplicates
 
 NEAR = (3, 6)

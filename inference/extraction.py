@@ -1,26 +1,20 @@
 """The cleaned document of a labeled page."""
 
-from base64 import b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
-
 import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.document.addresses import Addresses
 from dehusk.inference.document.blocks import Block, Group, Heading, Line, Paragraph
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
+from dehusk.inference.document.text import plain_text
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata.headline import find_headline
 from dehusk.inference.metadata.titles import readable, same_text
-from dehusk.inference.native.duplicates import keys_of
-from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, calibrate, choose
 from dehusk.schemas.documents import (
     CleanedBlock,
@@ -32,12 +26,9 @@ from dehusk.schemas.documents import (
     Template,
 )
 from dehusk.schemas.markup import Mark
-from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Duplicates
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.pages import PAGE_KINDS, Prediction, PreparedPage, SegmentedPage
 from dehusk.schemas.sites import BlockFrequencies
-
-_AFTER_WORDS = ("", *" .,;:!?)/")
-"""Characters before which none or one space stands."""
 
 _DIGITS = 3
 """Decimals of an expected F1, and of the probability of a kind."""
@@ -46,69 +37,6 @@ _MAX_LINKS = 5_000
 """Limit of the links of a document."""
 _MAX_ADDRESS = 2_048
 """Characters of the longest address of one of them."""
-
-
-def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
-    """Return the kept blocks as plain text, laid out as on the page; `content` has shape [T].
-
-    Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
-    marked by `- ` or its number, and further blocks of it are indented, lists included. A line goes on after
-    hidden text in it that is left out. What is struck is left out, too.
-    """
-    texts = segmented.texts
-    if segmented.struck is not None:
-        texts, content = _without_struck(texts, segmented.struck, content)
-    return written(
-        texts,
-        segmented.boundaries,
-        segmented.hidden,
-        segmented.lists_and_tables,
-        segmented.items,
-        content.view(np.uint8),
-    )
-
-
-def _without_struck(
-    texts: tuple[str, ...], struck: npt.NDArray[np.int32], content: npt.NDArray[np.bool_]
-) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
-    """Return texts without what is struck, and the content without blocks of which nothing is left."""
-    left, kept = list(texts), content.copy()
-    for block, parts in groupby(struck.T.tolist(), itemgetter(0)):
-        left[block] = _without([(start, end) for _, start, end in parts], left[block]).strip()
-        kept[block] = kept[block] and bool(left[block])
-    return tuple(left), kept
-
-
-def _without(parts: Sequence[tuple[int, int]], text: str) -> str:
-    """Return a text without some parts, and without the space before one that stood before punctuation."""
-    pieces: list[str] = []
-    stop, is_parted = len(text), False
-    for start, end in [*reversed(parts), (0, 0)]:
-        piece = text[end:stop].rstrip(" ") if is_parted else text[end:stop]
-        pieces += [piece] if piece else []
-        after = pieces[-1][0] if pieces else ""
-        is_parted = text[max(start - 1, 0) : start] in ("", " ") and after in _AFTER_WORDS
-        stop = start
-    return "".join(reversed(pieces))
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateKeys:
-    """Keys of a text, as `CleanedDocument` has them."""
-
-    content_hash: str | None
-    simhash: str | None
-    minhash: str | None
-
-
-def duplicate_keys(text: str, near: Duplicates = Duplicates.SIMHASH) -> DuplicateKeys:
-    """Return the keys of a text, `near` says by which key near-duplicates are to be found."""
-    content, simhash, minhash = keys_of(text, near is Duplicates.SIMHASH, near is Duplicates.MINHASH)
-    return DuplicateKeys(
-        content,
-        None if simhash is None else f"{simhash:016x}",
-        None if minhash is None else b64encode(minhash).decode(),
-    )
 
 
 def extract(

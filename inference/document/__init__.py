@@ -1,1 +1,1 @@
-"""Documents: the chosen blocks of a page as Markdown and HTML, and the language of their text."""
+"""Documents: the chosen blocks of a page as text, Markdown and HTML, its language, and keys of duplicates."""

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Content blocks written one after the other: the loop of `dehusk.inference.extraction`."""
+"""Content blocks written one after the other: the loop of `dehusk.inference.document.text`."""
 
 from libc.stdint cimport int32_t, uint8_t
 

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.inference.document.language import language_of
 from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.extraction import duplicate_keys, extract
+from dehusk.inference.extraction import extract
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.selection.selection import calibrate
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template

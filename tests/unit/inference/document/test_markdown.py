@@ -13,7 +13,7 @@ from mdit_py_plugins.tasklists import tasklists_plugin
 
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
-from dehusk.inference.extraction import plain_text
+from dehusk.inference.document.text import plain_text
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.options import NO_RENDERING, DocumentOptions, Rendering
 from dehusk.schemas.pages import SegmentedPage

@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.inference.document.language import language_of
-from dehusk.inference.extraction import duplicate_keys
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import Metadata

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dehusk.inference.extraction import DuplicateKeys, duplicate_keys
+from dehusk.inference.document.duplicates import DuplicateKeys, duplicate_keys
 from dehusk.inference.native.duplicates import are_composed
 from dehusk.schemas.options import Duplicates
 
@@ -200,7 +200,7 @@ def test_a_minhash_estimates_the_share_of_common_runs() -> None:
 
 
 def test_the_documentation_says_how_keys_are_read() -> None:
-    documentation = (Path(__file__).parents[3] / "docs/reference/duplicates.md").read_text()
+    documentation = (Path(__file__).parents[4] / "docs/reference/duplicates.md").read_text()
     known: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", documentation, re.DOTALL):
         exec(code, known)

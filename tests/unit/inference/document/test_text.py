@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.extraction import plain_text
+from dehusk.inference.document.text import plain_text
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import SegmentedPage
 
