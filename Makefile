@@ -73,7 +73,7 @@ clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so inference/native/feature.pxd
 	rm -rf .cache/crawlers .cache/helm .cache/opensearch .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h inference/native/*.c)
+NATIVE := setup.py $(wildcard inference/encoding/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h inference/native/*.c)
 
 # uv installs what a lock names, as it fetches and unpacks side by side, which pip does not.
 INSTALL = UV_HTTP_TIMEOUT="$${UV_HTTP_TIMEOUT:-180}" UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$PIP_INDEX_URL}" .venv/bin/uv pip install --quiet --system-certs --no-deps --require-hashes

@@ -16,10 +16,10 @@ SHARED = f"{PACKAGE}._shared"  # what Cython needs in each of the modules
 
 
 def write_columns() -> bool:
-    """Write the columns of `inference/features.py` as constants of C; return True if others were there."""
-    features = runpy.run_path("dehusk/inference/features.py")
+    """Write the columns of `features.py` as constants of C; return True if others were there."""
+    features = runpy.run_path("dehusk/inference/encoding/features.py")
     lines = [
-        '"""Columns of blocks, links and addresses; `setup.py` writes them by `inference/features.py`."""',
+        '"""Columns of blocks, links and addresses; `setup.py` writes them by `encoding/features.py`."""',
         "",
         "cdef enum:",
         f"    FLAG_COLUMNS = {len(features['FLAGS'])}",

@@ -264,7 +264,7 @@ class StructureTensors(PickledWithArrays):
     alike: npt.NDArray[np.int32]
     """Shape [T]: the first block whose four innermost elements have the same tags and classes, or itself."""
     features: npt.NDArray[np.uint8]
-    """Shape [T, len(BLOCK_FEATURES)]: see `dehusk.inference.features`."""
+    """Shape [T, len(BLOCK_FEATURES)]: see `dehusk.inference.encoding.features`."""
     page_features: npt.NDArray[np.uint8]
     """Shape [len(PAGE_FEATURES)]."""
     links: npt.NDArray[np.uint8]

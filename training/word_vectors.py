@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import ArpackError, svds
 
+from dehusk.inference.encoding.tokens import OF_TAG
 from dehusk.inference.labelers.grf.word_vectors import WordVectors
 from dehusk.inference.native.hashing import fingerprints, hash_words
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.inference.tokens import OF_TAG
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.arrays import Integers

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.features import ADDRESS_FEATURES
+from dehusk.inference.encoding.features import ADDRESS_FEATURES
 
 _NAMES = {
     "article": """article articles blog blogs news post posts recipe recipes stories story

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.encoding.ancestry import Bools, block_shares, holding, subtree_ends, with_tag, within
-from dehusk.inference.tokens import count_words
+from dehusk.inference.native.tokens import count_words
 from dehusk.schemas.markup import DocumentTree
 
 # ruff: noqa: SIM905 -- names read better as words than as strings

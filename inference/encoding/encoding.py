@@ -10,8 +10,9 @@ import numpy.typing as npt
 from dehusk.inference.encoding.addresses import name_kinds
 from dehusk.inference.encoding.boilerpipe import boilerpipe_shares
 from dehusk.inference.encoding.declutter import declutter_shares
+from dehusk.inference.encoding.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.encoding.tokens import tag_id
 from dehusk.inference.encoding.web2text.encoding import encode_web2text
-from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.metadata.titles import title_keys
 from dehusk.inference.native.contexts import BlockContexts
 from dehusk.inference.native.declared import describe_declared
@@ -28,7 +29,6 @@ from dehusk.inference.native.links import describe_links
 from dehusk.inference.native.repeats import find_repeats, redundant
 from dehusk.inference.native.scale import columns_of
 from dehusk.inference.native.texts import describe_texts, link_densities
-from dehusk.inference.tokens import tag_id
 from dehusk.schemas.markup import DocumentTree
 from dehusk.schemas.pages import (
     Declarations,

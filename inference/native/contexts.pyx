@@ -22,7 +22,7 @@ from dehusk.inference.native.subtrees cimport (
 )
 from dehusk.inference.native.table cimport ABSENT, at, make
 
-from dehusk.inference import features
+from dehusk.inference.encoding import features
 from dehusk.schemas.pages import ElementFlag
 
 cdef enum:

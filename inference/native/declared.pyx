@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Share of a page's declarations in each block: the group `declared` of `dehusk.inference.features`."""
+"""Share of a page's declarations in each block: the group `declared` of `dehusk.inference.encoding.features`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

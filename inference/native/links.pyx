@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Places that a page's links lead to, and its own: the groups `links` and `address` of `dehusk.inference.features`.
+"""Places that a page's links lead to, and its own: groups `links` and `address` of `inference/encoding/features.py`.
 
 The entries of a listing lie below it, other stories beside the one that is read, and a card that leads to a story
 is named like it.
@@ -18,7 +18,7 @@ from dehusk.inference.native.table cimport ABSENT, Table, at, make
 from dehusk.inference.native.tokens cimport Text, add_hashes, text_of
 from dehusk.inference.native.urls cimport Url, hash_of, read_url
 
-from dehusk.inference import features
+from dehusk.inference.encoding import features
 
 cdef enum:
     MAX_NAME_WORDS = 16  # that are looked for

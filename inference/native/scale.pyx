@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Columns as bytes: each range of `dehusk.inference.features` is mapped onto 0 … 255."""
+"""Columns as bytes: each range of `dehusk.inference.encoding.features` is mapped onto 0 … 255."""
 
 import secrets
 
@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t
 
 import numpy as np
 
-from dehusk.inference import features
+from dehusk.inference.encoding import features
 
 MAX_LOGARITHM = features.LOGARITHM[1]
 for _value in range(COMMON):

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Features of the characters of each block: the group `text` of `dehusk.inference.features`."""
+"""Features of the characters of each block: the group `text` of `dehusk.inference.encoding.features`."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
@@ -11,7 +11,7 @@ from dehusk.inference.native cimport feature
 from dehusk.inference.native.scale cimport between, flag, logarithm, share
 from dehusk.inference.native.tokens cimport Text, text_of
 
-from dehusk.inference import features
+from dehusk.inference.encoding import features
 
 cdef extern from "Python.h":
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil

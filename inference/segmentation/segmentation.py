@@ -15,10 +15,10 @@ from dehusk.inference.native.marked import Marked
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
+from dehusk.inference.native.tokens import count_words, count_words_of_markup
 from dehusk.inference.native.tree import columns_of
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.segmentation.parser import exclude, flatten, parse
-from dehusk.inference.tokens import count_words, count_words_of_markup
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.markup import DocumentTree, Markup
 from dehusk.schemas.metadata import MetadataLevel

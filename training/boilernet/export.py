@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
+from dehusk.inference.encoding.tokens import OF_TAG
 from dehusk.inference.labelers.signature import (
     BLOCK_COUNTS,
     BLOCK_LENGTHS,
@@ -18,7 +19,6 @@ from dehusk.inference.labelers.signature import (
     PROBABILITIES,
     TOKENS,
 )
-from dehusk.inference.tokens import OF_TAG
 from dehusk.training.arrays import Floats
 from dehusk.training.boilernet.network import BoilerNet
 from dehusk.training.boilernet.vocabulary import UNKNOWN_WORD_ROW, Vocabulary

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.tokens import OF_TAG, tag_token, tokens, word_token, words
+from dehusk.inference.encoding.tokens import OF_TAG, tag_token, word_token
+from dehusk.inference.native.tokens import tokens, words
 from dehusk.schemas.pages import SegmentedPage
 from dehusk.training.arrays import Integers
 

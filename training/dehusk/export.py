@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from dehusk.inference.features import ADDRESS_FEATURES, BLOCK_FEATURES, LINK_FEATURES, PAGE_FEATURES
+from dehusk.inference.encoding.features import ADDRESS_FEATURES, BLOCK_FEATURES, LINK_FEATURES, PAGE_FEATURES
 from dehusk.inference.labelers import signature
 from dehusk.inference.labelers.signature import (
     BLOCK_COUNTS,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from dehusk.inference.features import (
+from dehusk.inference.encoding.features import (
     ADDRESS_FEATURES,
     BLOCK_FEATURES,
     LINK_FEATURES,

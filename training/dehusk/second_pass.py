@@ -16,7 +16,7 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.features import BLOCK_FEATURES, LOGARITHM
+from dehusk.inference.encoding.features import BLOCK_FEATURES, LOGARITHM
 from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Floats, Integers
 from dehusk.training.dehusk.config import TreesConfig

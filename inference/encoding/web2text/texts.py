@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.tokens import word_id
+from dehusk.inference.encoding.tokens import word_id
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

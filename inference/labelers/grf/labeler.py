@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.features import BLOCK_FEATURES
+from dehusk.inference.encoding.features import BLOCK_FEATURES
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.grf.graph import Field, Graph, Vectors, features_of, graph_by_features, solve
 from dehusk.inference.labelers.grf.word_vectors import graph_by_words, mean_vectors_of

@@ -8,8 +8,8 @@ from typing import BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.encoding.tokens import OF_TAG
 from dehusk.inference.labelers.grf.graph import Graph, Vectors, most_similar, undirected
-from dehusk.inference.tokens import OF_TAG
 from dehusk.schemas.pages import EncodedPage
 
 VECTORS = Path(__file__).with_name("word_vectors.npz")
@@ -23,7 +23,7 @@ class WordVectors:
     """V words with a vector of D dimensions each, of length 1."""
 
     tokens: npt.NDArray[np.uint32]
-    """Shape [V]: `dehusk.inference.tokens.word_token` of each word, ascending."""
+    """Shape [V]: `dehusk.inference.encoding.tokens.word_token` of each word, ascending."""
     vectors: npt.NDArray[np.int8]
     """Shape [V, D]: in steps of 1/127."""
 

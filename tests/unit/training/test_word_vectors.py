@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 from scipy import sparse
 
+from dehusk.inference.encoding.tokens import word_token
 from dehusk.inference.labelers.grf.word_vectors import WordVectors
-from dehusk.inference.tokens import word_token
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.__main__ import cli
 from dehusk.training.pages.gold import GoldPage

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.inference.encoding.encoding import MAX_BLOCK_TOKENS, encode
-from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.encoding.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.encoding.tokens import tag_token, word_id, word_token
+from dehusk.inference.native.tokens import tokens, words
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.inference.tokens import tag_token, tokens, word_id, word_token, words
 from dehusk.schemas.pages import SegmentedPage, StructureTensors
 
 DATA = "<script type=application/ld+json>%s</script>"

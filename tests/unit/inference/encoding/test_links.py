@@ -3,7 +3,7 @@
 import pytest
 
 from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.features import ADDRESS_FEATURES, LINK_FEATURES
+from dehusk.inference.encoding.features import ADDRESS_FEATURES, LINK_FEATURES
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import StructureTensors
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.encoding.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.segmentation.segmentation import segment
 
 BlockColumns = Callable[[str], dict[str, list[float]]]

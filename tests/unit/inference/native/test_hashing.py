@@ -1,8 +1,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dehusk.inference.encoding.tokens import word_id, word_token
 from dehusk.inference.native.hashing import hash_blocks, hash_words
-from dehusk.inference.tokens import tokens, word_id, word_token, words
+from dehusk.inference.native.tokens import tokens, words
 
 ASCII = st.text(st.characters(max_codepoint=0x7F), max_size=200)
 LONG_WORDS = st.lists(

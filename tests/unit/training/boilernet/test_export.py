@@ -6,10 +6,10 @@ import onnx
 import pytest
 import torch
 
+from dehusk.inference.encoding.tokens import tag_token, word_token
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.export import build_model

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.tokens import tag_token, word_token
+from dehusk.inference.encoding.tokens import tag_token, word_token
 from dehusk.schemas.pages import SegmentedPage
 from dehusk.training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, Vocabulary, most_frequent
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dehusk.inference.features import BLOCK_FEATURES
+from dehusk.inference.encoding.features import BLOCK_FEATURES
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import PAGE_KINDS
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig

@@ -5,9 +5,9 @@ import orjson
 import pytest
 
 from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.encoding.tokens import tag_token, word_token
 from dehusk.inference.markup.elements import MAX_PATH
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.pages.gold import Block, GoldPage, collection_of, read_gold, segmented
 

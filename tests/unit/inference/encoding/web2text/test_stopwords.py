@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from dehusk.inference.encoding.tokens import word_id
 from dehusk.inference.encoding.web2text.texts import are_stopwords, read_stopwords
-from dehusk.inference.tokens import word_id
 
 
 def test_each_language_has_some_in_lower_case():

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 
 from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.encoding.tokens import word_token
 from dehusk.inference.labelers.grf.word_vectors import VECTORS, WordVectors, word_vectors
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.inference.tokens import word_token
 
 TOKENS = {word: word_token(word) for word in ("harbour", "ship", "storm")}
 KNOWN = sorted(TOKENS, key=TOKENS.__getitem__)

@@ -1,19 +1,8 @@
-import zlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.tokens import (
-    count_words,
-    count_words_of_markup,
-    tag_id,
-    tag_token,
-    tokens,
-    word_id,
-    word_token,
-    words,
-)
+from dehusk.inference.native.tokens import count_words, count_words_of_markup, tokens, words
 
 
 @pytest.mark.parametrize(
@@ -69,18 +58,6 @@ def test_nothing_but_separators_is_between_words(text: str) -> None:
 def test_letters_and_digits_of_alphabets_are_in_words(text: str) -> None:
     found = "".join(words(text))
     assert [c for c in text.lower() if c.isalnum()] == [c for c in found if c.isalnum()]
-
-
-def test_ids_are_hashes_that_any_language_can_make() -> None:
-    assert tag_id("div") == zlib.crc32(b"t:div")
-    assert word_id("été") == zlib.crc32("w:été".encode())
-    assert word_id("\ud800") == zlib.crc32(b"w:\xed\xa0\x80")
-
-
-@given(st.text())
-def test_the_top_bit_of_a_token_says_whether_it_is_a_tag(name: str) -> None:
-    assert tag_token(name) == 0x80000000 | tag_id(name)
-    assert word_token(name) == 0x7FFFFFFF & word_id(name)
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,6 @@
 
 import zlib
 
-from dehusk.inference.native.tokens import count_words, count_words_of_markup, tokens, words
-
-__all__ = [
-    "OF_TAG",
-    "count_words",
-    "count_words_of_markup",
-    "tag_id",
-    "tag_token",
-    "tokens",
-    "word_id",
-    "word_token",
-    "words",
-]
-
 OF_TAG = 1 << 31
 """Bit of tokens that stand for tags."""
 
