@@ -10,7 +10,7 @@ from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES
 ATTRIBUTES = (
     *pictures.ATTRIBUTES,
     *players.ATTRIBUTES,
-    *("href", "display", "data-lang", "data-language", "lang", "type", "checked", "disabled", "name", "aria-level"),
+    *("data-lang", "data-language", "lang", "type", "checked", "disabled", "aria-level"),
 )
 """The attributes that are read."""
 
@@ -27,14 +27,6 @@ cdef str _name_of(Attribute *attribute):
         return _names.get(attribute.node.name)
     name = lexbor.name_of(attribute.node.name)
     return _names.get(name.data[: name.length])
-
-
-cdef String attribute(Element *element, str wanted):
-    """Return the value of one of `ATTRIBUTES`, empty where there is none."""
-    cdef Attribute *found = element.first_attribute
-    while found != NULL and _name_of(found) != wanted:
-        found = found.next
-    return lexbor.value_of(found)
 
 
 cdef dict attributes(Element *element):

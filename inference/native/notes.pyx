@@ -5,9 +5,8 @@ So do the footnotes of Pandoc, Goldmark, kramdown, MediaWiki and WordPress, what
 """
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.attributes cimport attribute
 from dehusk.inference.native.lexbor cimport Element, String, decoded
-from dehusk.inference.native.markup cimport spells, tag_name
+from dehusk.inference.native.markup cimport NAME, spells, tag_name, value_of
 from dehusk.inference.native.recording cimport Recording
 from dehusk.inference.native.rows cimport NONE, Rows
 
@@ -83,7 +82,7 @@ cdef str _id_of(Element *element):
     """Return the id of an element, or the name of a link; empty without one."""
     cdef String value = lexbor.value_of(element.id)
     if not value.length and spells(tag_name(element.node.name), b"a"):
-        value = attribute(element, "name")
+        value = value_of(element, NAME)
     return decoded(value) if value.length <= MAX_ID else ""
 
 

@@ -7,10 +7,10 @@ Without these, what is struck is recorded alone.
 from libc.stdint cimport uint8_t, uint32_t, uintptr_t
 
 from dehusk.inference.native cimport lexbor, utf8
-from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute, attributes, classes, lazy_values
+from dehusk.inference.native.attributes cimport MAX_ADDRESS, attributes, classes, lazy_values
 from dehusk.inference.native.buffer cimport free, more
 from dehusk.inference.native.lexbor cimport Element, Node, String, contains, decoded
-from dehusk.inference.native.markup cimport number_of, spells, tag_name
+from dehusk.inference.native.markup cimport DISPLAY_VALUE, HREF, SRC, TYPE, number_of, spells, tag_name, value_of
 from dehusk.inference.native.rows cimport NONE, Row
 
 import numpy as np
@@ -92,7 +92,7 @@ cdef class Recording:
         if name == SCRIPT:
             self._add_script(element, row, block, offset)
         elif name == STYLE_SHEET:
-            self._typesets = self._typesets or _names_typesetter(attribute(element, "href"))
+            self._typesets = self._typesets or _names_typesetter(value_of(element, HREF))
         elif name == FRAME or name == VIDEO or name == AUDIO:
             self._add_player(element, row, block, offset)
         return 0
@@ -101,9 +101,9 @@ cdef class Recording:
         """Record the formula that a script holds, unless it was read as it is typeset, or what typesets formulas."""
         cdef String program
         cdef int string
-        declared = decoded(attribute(script, "type")).lower()
+        declared = decoded(value_of(script, TYPE)).lower()
         if not declared.startswith(tex.SCRIPT):
-            program = attribute(script, "src")
+            program = value_of(script, SRC)
             if not program.length:
                 program = lexbor.text_of(script.node.first_child)
             if program.length <= MAX_PROGRAM and _names_typesetter(program):
@@ -153,7 +153,7 @@ cdef class Recording:
         elif name == INPUT and row.item == self._item and block == self._item_block:
             self._add_task(row.element, row)
         if kind == LINK:
-            string = self._string(attribute(row.element, "href"), MAX_ADDRESS)
+            string = self._string(value_of(row.element, HREF), MAX_ADDRESS)
         return self._begin(kind, index, offset, string) if kind and (kind != LINK or string != NO_STRING) else 0
 
     cdef int begin_struck(self, int index, size_t offset) except -1:
@@ -164,7 +164,7 @@ cdef class Recording:
         """Begin the mark of a formula that is read as TeX."""
         if not self._whole:
             return 0
-        kind = DISPLAYED if attributes(formula).get("display") == "block" else FORMULA
+        kind = DISPLAYED if spells(value_of(formula, DISPLAY_VALUE), b"block") else FORMULA
         return self._begin(kind, index, offset, NO_STRING)
 
     cdef int _look_for_typeset(self, Element *element, int index, int block, size_t offset) except -1:
@@ -179,7 +179,7 @@ cdef class Recording:
         self._typesets_dollars = self._typesets_dollars or tex.is_typeset_with_dollars(names)
         if "MathJax" not in names or script == NULL or script.name != SCRIPT:
             return 0
-        declared = attributes(<Element *> script).get("type", "").lower()
+        declared = decoded(value_of(<Element *> script, TYPE)).lower()
         string = self._tex_of(<Element *> script) if declared.startswith(tex.SCRIPT) else NO_STRING
         if string == NO_STRING:
             return 0

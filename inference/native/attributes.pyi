@@ -1,1 +1,0 @@
-ATTRIBUTES: tuple[str, ...]
