@@ -1,4 +1,7 @@
-from dehusk.inference.native.marked import Marked
+class Marked:
+    bylines: bool
+
+    def __init__(self, *, bylines: bool) -> None: ...
 
 class Properties:
     metas: list[tuple[str, str]]

@@ -1,16 +1,21 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Properties of a page that are marked for machines in its tree: the input of `dehusk.inference.metadata.reading`."""
+"""Properties of a page that are marked for machines in its tree: the input of `dehusk.inference.metadata.reading`.
 
-from libc.stdint cimport uintptr_t
+A walk comes by the elements that are marked, and their properties are read once it is over.
+"""
+
+from libc.stdint cimport uint8_t, uintptr_t
+from libc.string cimport memcmp, strlen
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.buffer cimport Buffer, append, free
-from dehusk.inference.native.lexbor cimport Element, Node, String, contains
+from dehusk.inference.native.ascii cimport is_letter
+from dehusk.inference.native.buffer cimport Buffer, append, free, memmem
+from dehusk.inference.native.drawings cimport is_drawn
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, contains
 from dehusk.inference.native.markup cimport (
-    CONTENT, DATETIME, HREF, ITEMPROP, ITEMSCOPE, ITEMTYPE, NAME, OTHER, PROPERTY, PUBDATE, REL, SRC,
+    CONTENT, DATETIME, HREF, ITEMPROP, ITEMSCOPE, ITEMTYPE, NAME, PROPERTY, PUBDATE, REL, SRC,
     has, name_of, number_of, spells, value_of,
 )
-from dehusk.inference.native.marked cimport Marked, is_of_reader, speaks_of_author
 
 cdef enum:
     MAX_VALUE = 8_192  # bytes
@@ -20,17 +25,51 @@ cdef enum:
     MAX_SCOPES = 64  # elements above one that may be its item
     MAX_FOUND = 500  # of each kind
     MAX_BYLINES = 32
+    WORD_LENGTH = 6  # bytes of each of the words of bylines
+    MAX_LEVELS = 6  # elements around a byline that are looked at, with its own
+
+cdef uintptr_t META = number_of(b"meta"), TIME = number_of(b"time"), BASE = number_of(b"base")
+cdef uintptr_t ANCHOR = number_of(b"a"), LINK = number_of(b"link"), H1 = number_of(b"h1")
+cdef uintptr_t ARTICLE = number_of(b"article"), BODY = number_of(b"body"), BLOCKQUOTE = number_of(b"blockquote")
+cdef const char *_BYLINE = b"byline"
+cdef const char *_AUTHOR = b"author"
+cdef const char *_COMMENT = b"comment"
+cdef const char *_REVIEW = b"review"
+cdef uint8_t[256] _steps  # from a byte to where the next one of these words may end
+for _byte in range(256):
+    _steps[_byte] = WORD_LENGTH
+for _word in (b"byline", b"author"):
+    for _place, _byte in enumerate(_word[: WORD_LENGTH - 1]):
+        _steps[_byte] = WORD_LENGTH - 1 - _place
 
 
-cdef uintptr_t _meta = 0, _time, _base, _anchor, _link  # Lexbor's numbers of these tags, 0 until they are known
+cdef class Marked:
+    """The `<meta>`, `<time>` and `<base>`, and what has `itemprop` or `rel`, or is a byline, if these are to be read."""
 
+    def __init__(self, *, bint bylines):
+        self.bylines = bylines
 
-cdef int _learn() except -1:
-    global _meta, _time, _base, _anchor, _link
-    if not _meta:
-        _time, _base = number_of(b"time"), number_of(b"base")
-        _anchor, _link, _meta = number_of(b"a"), number_of(b"link"), number_of(b"meta")
-    return 0
+    def __dealloc__(self):
+        free(&self._elements)
+
+    cdef int look_at(self, Element *element, bint with_content) except -1:
+        """Keep an element if it is marked; with its content, also those in it that are, apart from drawings."""
+        if with_content:
+            return self._look_into(&element.node)
+        if _is_marked(element) or (self.bylines and _speaks_of_author(element)):
+            append(&self._elements, &element, sizeof(element))
+        return 0
+
+    cdef int _look_into(self, Node *top) except -1:
+        cdef Node *node = top
+        while node != NULL:
+            if node.type == lexbor.ELEMENT:
+                if is_drawn(node):
+                    node = lexbor.after(node, top)
+                    continue
+                self.look_at(<Element *> node, False)
+            node = lexbor.following(node, top)
+        return 0
 
 
 cdef class Properties:
@@ -48,28 +87,28 @@ cdef class Properties:
     cdef Buffer _text
 
     def __init__(self, document: object, Marked marked not None, dict hiding not None):
+        cdef Element **elements = <Element **> marked._elements.data
         cdef size_t each
         self._document, self._with_bylines, self._hiding = document, marked.bylines, hiding
         self.metas, self.links, self.items, self.times = [], [], [], []
         self.bylines = []
         self._scopes = {}
-        _learn()
-        for each in range(marked.count()):
-            self._look_at(marked.elements()[each])
+        for each in range(marked._elements.used // sizeof(Element *)):
+            self._look_at(elements[each])
 
     def __dealloc__(self):
         free(&self._text)
 
     cdef int _look_at(self, Element *element) except -1:
         """Record the properties that an element has by its tag, `itemprop`, `rel` or class."""
-        cdef lexbor.Attribute *attribute = element.first_attribute
+        cdef Attribute *attribute = element.first_attribute
         cdef uintptr_t tag = element.node.name
         cdef int name
-        if tag == _meta:
+        if tag == META:
             self._add_meta(element)
-        elif tag == _time:
+        elif tag == TIME:
             self._add_time(element)
-        elif tag == _base and self.base is None:
+        elif tag == BASE and self.base is None:
             self.base = _decoded(value_of(element, HREF), MAX_VALUE)
         while attribute != NULL:
             name = name_of(attribute)
@@ -79,7 +118,7 @@ cdef class Properties:
                 self._add_link(element)
             attribute = attribute.next
         if self._with_bylines and len(self.bylines) < MAX_BYLINES and (
-            speaks_of_author(element) and not is_of_reader(element)
+            _speaks_of_author(element) and not _is_of_reader(element)
         ):
             self.bylines.append(self._text_in(&element.node))
         return 0
@@ -94,8 +133,8 @@ cdef class Properties:
 
     cdef int _add_link(self, Element *element) except -1:
         """Record a `<link>` or `<a>`, the latter with its text."""
-        cdef bint is_anchor = element.node.name == _anchor
-        if (not is_anchor and element.node.name != _link) or len(self.links) == MAX_FOUND:
+        cdef bint is_anchor = element.node.name == ANCHOR
+        if (not is_anchor and element.node.name != LINK) or len(self.links) == MAX_FOUND:
             return 0
         cdef String rel = value_of(element, REL), href
         if not _is_telling(rel, is_anchor):
@@ -171,6 +210,80 @@ cdef class Properties:
             node = lexbor.following(node, top)
         found = _decoded(String(<unsigned char *> self._text.data, self._text.used), MAX_TEXT)
         return " ".join(found.split())
+
+
+cdef bint _is_marked(Element *element) noexcept:
+    cdef uintptr_t tag = element.node.name
+    cdef Attribute *attribute = element.first_attribute
+    cdef int name
+    if tag == META or tag == TIME or tag == BASE:
+        return True
+    while attribute != NULL:
+        name = name_of(attribute)
+        if name == ITEMPROP or name == REL:
+            return True
+        attribute = attribute.next
+    return False
+
+
+cdef bint _is_of_reader(Element *element) noexcept:
+    """Return True for what a reader of the page said: in a quotation, or in a review by a customer.
+
+    Such a review is known by classes of elements that do not hold the page's headline.
+    """
+    cdef Node *node = &element.node
+    cdef String classes
+    cdef int level
+    for level in range(MAX_LEVELS):
+        if node == NULL or node.type != lexbor.ELEMENT or node.name == ARTICLE or node.name == BODY:
+            return False
+        if node.name == BLOCKQUOTE:
+            return True
+        classes = lexbor.value_of((<Element *> node).classes)
+        if _speaks_of_review(classes) or contains(classes, b"testimonial"):
+            return not _holds_headline(node)
+        node = node.parent
+    return False
+
+
+cdef bint _holds_headline(Node *top) noexcept:
+    cdef Node *node = top
+    while node != NULL:
+        if node.type == lexbor.ELEMENT and node.name == H1:
+            return True
+        node = lexbor.following(node, top)
+    return False
+
+
+cdef bint _speaks_of_review(String classes) noexcept:
+    """Return True for classes with `review` in them, not for a `preview`, or of one who `reviewed` an article."""
+    cdef size_t length = strlen(_REVIEW)
+    cdef const unsigned char *at = <const unsigned char *> memmem(classes.data, classes.length, _REVIEW, length)
+    cdef const unsigned char *end = classes.data + classes.length
+    cdef bint is_word
+    while at != NULL:
+        is_word = at == classes.data or not is_letter(at[-1])
+        at += length
+        if is_word and (at == end or at[0] != c"e"):
+            return True
+        at = <const unsigned char *> memmem(at, end - at, _REVIEW, length)
+    return False
+
+
+cdef bint _speaks_of_author(Element *element) noexcept:
+    """Return True for classes with `byline` or `author` in them, and not `comment`.
+
+    They are found by the search of Boyer, Moore and Horspool.
+    """
+    cdef String classes = lexbor.value_of(element.classes)
+    cdef size_t end = WORD_LENGTH
+    cdef const unsigned char *at
+    while end <= classes.length:
+        at = classes.data + end - WORD_LENGTH
+        if not memcmp(at, _BYLINE, WORD_LENGTH) or not memcmp(at, _AUTHOR, WORD_LENGTH):
+            return not contains(classes, _COMMENT)
+        end += _steps[at[WORD_LENGTH - 1]]
+    return False
 
 
 cdef Element *_scope_of(Element *element) noexcept:

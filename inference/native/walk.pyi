@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.head import Head
-from dehusk.inference.native.marked import Marked
+from dehusk.inference.native.properties import Marked
 from dehusk.inference.native.recording import Recording
 
 class Walk:

@@ -12,8 +12,8 @@ from dehusk.inference.native.drawings cimport Drawings, holds_none, is_drawn
 from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
-from dehusk.inference.native.marked cimport Marked
 from dehusk.inference.native.markup cimport Shown, Tag
+from dehusk.inference.native.properties cimport Marked
 from dehusk.inference.native.recording cimport Recording, is_struck
 from dehusk.inference.native.rows cimport NONE, Row, Rows, edge_of, holds_no_text, is_list, parts_of
 from dehusk.inference.native.styles cimport HIDING, UNDECLARED, Inherited, Scopes

@@ -11,8 +11,7 @@ from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
 from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.head import Head
-from dehusk.inference.native.marked import Marked
-from dehusk.inference.native.properties import Properties
+from dehusk.inference.native.properties import Marked, Properties
 from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
 from dehusk.inference.native.tokens import count_words, count_words_of_markup

@@ -6,11 +6,5 @@ cdef class Marked:
     cdef Buffer _elements
     cdef readonly bint bylines
 
-    cdef Element **elements(self) noexcept
-    cdef size_t count(self) noexcept
     cdef int look_at(self, Element *element, bint with_content) except -1
     cdef int _look_into(self, Node *top) except -1
-
-
-cdef bint is_of_reader(Element *element) noexcept
-cdef bint speaks_of_author(Element *element) noexcept

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dehusk.inference.native.marked import Marked
-from dehusk.inference.native.properties import Properties
+from dehusk.inference.native.properties import Marked, Properties
 from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.segmentation.parser import parse

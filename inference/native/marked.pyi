@@ -1,4 +1,0 @@
-class Marked:
-    bylines: bool
-
-    def __init__(self, *, bylines: bool) -> None: ...
