@@ -1,5 +1,6 @@
 from typing import Any
 
-from dehusk.inference.native.block_texts import BlockTexts
+class BlockTexts:
+    def __init__(self) -> None: ...
 
 def columns_of(document: object, address: int, block_texts: BlockTexts) -> dict[str, Any]: ...

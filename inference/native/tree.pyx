@@ -5,7 +5,6 @@ from libc.stdint cimport int32_t
 from libc.string cimport strlen
 
 from dehusk.inference.native cimport lexbor, markup
-from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, content, free
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, decoded
 
@@ -14,6 +13,24 @@ import numpy as np
 from dehusk.inference.markup.elements import VOID
 
 cdef frozenset _VOID = frozenset(VOID)
+
+
+cdef class BlockTexts:
+    """Texts of the document that make up each block, as a walk reads them; valid as long as the document."""
+
+    def __dealloc__(self):
+        free(&self._texts)
+
+    cdef int add(self, Node *node, int block) except -1:
+        """Add a text of a block; `node` is NULL for a text that the document has elsewhere, as TeX in an attribute."""
+        cdef BlockText text
+        text.node, text.block = node, block
+        return append(&self._texts, &text, sizeof(text))
+
+    cdef int drop(self, int count) except -1:
+        """Remove the last texts, which made no block."""
+        self._texts.used -= count * sizeof(BlockText)
+        return 0
 
 
 def columns_of(document: object, size_t address, BlockTexts block_texts) -> dict:
@@ -49,14 +66,15 @@ cdef class _Columns:
         """Read all nodes in order; calls do not nest however deep they stand."""
         cdef Node *node = top
         cdef int32_t holder = -1
-        cdef int next_text = 0, texts = block_texts.count()
+        cdef BlockText *text = <BlockText *> block_texts._texts.data
+        cdef BlockText *end = text + block_texts._texts.used // sizeof(BlockText)
         while True:
             if node.type == lexbor.TEXT:
-                while next_text < texts and block_texts.at(next_text).node == NULL:
-                    next_text += 1
-                if next_text < texts and block_texts.at(next_text).node == node:
-                    self._add_text(node, holder, block_texts.at(next_text).block)
-                    next_text += 1
+                while text < end and text.node == NULL:
+                    text += 1
+                if text < end and text.node == node:
+                    self._add_text(node, holder, text.block)
+                    text += 1
                 else:
                     self._add_text(node, holder, -1)
             elif node.type == lexbor.ELEMENT:

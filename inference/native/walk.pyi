@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.head import Head
 from dehusk.inference.native.properties import Marked
 from dehusk.inference.native.recording import Recording
+from dehusk.inference.native.tree import BlockTexts
 
 class Walk:
     texts: list[str]

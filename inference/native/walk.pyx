@@ -5,7 +5,6 @@ from libc.stdint cimport uint16_t, uintptr_t
 from libc.string cimport memset, strlen
 
 from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
-from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
 from dehusk.inference.native.containers cimport columns
 from dehusk.inference.native.drawings cimport Drawings, holds_none, is_drawn
@@ -19,6 +18,7 @@ from dehusk.inference.native.rows cimport NONE, Row, Rows, edge_of, holds_no_tex
 from dehusk.inference.native.styles cimport HIDING, UNDECLARED, Inherited, Scopes
 from dehusk.inference.native.symbols cimport Symbols
 from dehusk.inference.native.tables cimport Tables
+from dehusk.inference.native.tree cimport BlockTexts
 
 import numpy as np
 

@@ -9,13 +9,12 @@ from dehusk.inference.language_codes import language_tag
 from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
-from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.head import Head
 from dehusk.inference.native.properties import Marked, Properties
 from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
 from dehusk.inference.native.tokens import count_words, count_words_of_markup
-from dehusk.inference.native.tree import columns_of
+from dehusk.inference.native.tree import BlockTexts, columns_of
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.segmentation.parser import exclude, flatten, parse
 from dehusk.schemas.errors import PageError

@@ -12,5 +12,3 @@ cdef class BlockTexts:
 
     cdef int add(self, Node *node, int block) except -1
     cdef int drop(self, int count) except -1
-    cdef int count(self) noexcept
-    cdef BlockText *at(self, int index) noexcept
