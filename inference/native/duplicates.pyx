@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from dehusk.inference.native.mixing cimport fnv, mixed
+from dehusk.inference.native.hashing cimport fnv, mixed
 from dehusk.inference.native.tokens cimport Text, text_of, writes_no_spaces
 
 cdef extern from "Python.h":

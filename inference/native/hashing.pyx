@@ -6,7 +6,6 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 import numpy as np
 
 from dehusk.inference.native.buffer cimport Buffer, append, content, free, more
-from dehusk.inference.native.mixing cimport fnv, mixed
 from dehusk.inference.native.tokens cimport Text, add_hashes, crc32, crc32_of, text_of
 
 cdef extern from "Python.h":

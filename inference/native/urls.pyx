@@ -9,7 +9,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from dehusk.inference.native.ascii cimport hexadecimal, lower
 from dehusk.inference.native.buffer cimport Buffer, more
-from dehusk.inference.native.mixing cimport fnv
+from dehusk.inference.native.hashing cimport fnv
 
 cdef int read_url(Buffer *into, const unsigned char *address, size_t size, Url *base, Url *url) except -1:
     """Read an address, relative to another one."""
