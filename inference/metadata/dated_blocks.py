@@ -1,13 +1,13 @@
 """Text blocks near the headline of a page that hold dates which readers see."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dehusk.inference.metadata.dates import DateMention, DayOrder, dates_in, has_two_orders, read_date
 from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell_publication
 from dehusk.inference.native.dates import any_with_date, texts_with_dates
-from dehusk.schemas.pages import HeadlineSources
+from dehusk.schemas.pages import SegmentedPage
 
 BLOCKS_BEFORE, _AFTER = 14, 60
 """Blocks before and after the headline in which dates are looked for."""
@@ -28,21 +28,6 @@ _NOT_OURS = ("/nav/", "/blockquote/", "/figcaption/", "/pre/")
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
-    """The text blocks of a page, as columns; `structure` has the fields of `Structure`."""
-
-    title: str
-    texts: Sequence[str]
-    paths: Sequence[str]
-    hidden: Sequence[bool]
-    linked: Sequence[int]
-    structure: Mapping[str, Any]
-    headline_sources: HeadlineSources
-    drop_hidden: bool = False
-    """True if hidden blocks are not looked at."""
-
-
-@dataclass(frozen=True, slots=True)
 class Hints:
     """Knowledge of a page's dates from elsewhere."""
 
@@ -54,6 +39,8 @@ class Hints:
     """Year and month in the page's address."""
     of_product: bool = False
     """True if the page declares that it is about something to buy."""
+    drop_hidden: bool = False
+    """True if hidden blocks are not looked at."""
 
 
 class DatedBlock(NamedTuple):
@@ -65,25 +52,25 @@ class DatedBlock(NamedTuple):
     """Characters of prose between the headline and the block."""
 
 
-def may_show_dates(blocks: Blocks, hints: Hints) -> bool:
+def may_show_dates(page: SegmentedPage, hints: Hints) -> bool:
     """Return False for a page none of whose blocks holds a date, wherever its headline is."""
-    return bool(hints.times) or any_with_date(blocks.texts, _LONGEST)
+    return bool(hints.times) or any_with_date(page.texts, _LONGEST)
 
 
-def dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[DatedBlock]:
+def dated_blocks(page: SegmentedPage, hints: Hints, head: int | None) -> list[DatedBlock]:
     """Return the blocks around the headline that hold a date which may be the page's."""
     start = 0 if head is None else max(0, head - BLOCKS_BEFORE)
     stop = _WITHOUT_HEADLINE if head is None else head + _AFTER
     times = [each for each in hints.times if 0 < len(each[0]) <= _MAX_TIME_TEXT][:_MAX_TIMES]
-    places = texts_with_dates(blocks.texts, start, stop + _FAR, _LONGEST)
+    places = texts_with_dates(page.texts, start, stop + _FAR, _LONGEST)
     if times:
-        places = sorted({*places, *_places_of(times, blocks.texts, start, stop)})
+        places = sorted({*places, *_places_of(times, page.texts, start, stop)})
     dated: list[DatedBlock] = []
     prose, after = 0, start
     for at in places:
-        if at == head or (blocks.hidden[at] and blocks.drop_hidden):
+        if at == head or (page.hidden[at] and hints.drop_hidden):
             continue
-        text = blocks.texts[at]
+        text = page.texts[at]
         if at >= stop and not may_tell_publication(text):
             continue
         mentions = _mentions_in(text, hints)
@@ -91,8 +78,8 @@ def dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[DatedBl
             mentions = mentions if _tells_publication(text, mentions) else []
         elif times:
             mentions = _with_times(text, mentions, times, hints)
-        if mentions and not any(tag in f"{blocks.paths[at]}/" for tag in _NOT_OURS):
-            prose += _prose_between(blocks, max(after, (head or 0) + 1), at + 1)
+        if mentions and not any(tag in f"{page.paths[at]}/" for tag in _NOT_OURS):
+            prose += _prose_between(page, max(after, (head or 0) + 1), at + 1)
             after = at + 1
             dated.append(DatedBlock(at, mentions, prose))
             if len(dated) == _MAX_DATED:
@@ -109,9 +96,9 @@ def _places_of(
             yield at
 
 
-def _prose_between(blocks: Blocks, first: int, end: int) -> int:
+def _prose_between(page: SegmentedPage, first: int, end: int) -> int:
     """Return the characters of the blocks of prose from `first` up to `end`."""
-    lengths = ((len(blocks.texts[at]), blocks.linked[at]) for at in range(first, end))
+    lengths = ((len(page.texts[at]), page.linked[at]) for at in range(first, end))
     return sum(length for length, linked in lengths if length > _PROSE and linked * 2 < length)
 
 

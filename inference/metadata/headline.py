@@ -7,7 +7,6 @@ most other pages of the site have it in their titles.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import orjson
@@ -24,7 +23,7 @@ from dehusk.inference.metadata.titles import (
 )
 from dehusk.inference.metadata.values import folded
 from dehusk.inference.native.headings import headings_of
-from dehusk.schemas.pages import HeadlineSources, Structure
+from dehusk.schemas.pages import HeadlineSources, SegmentedPage, Structure
 from dehusk.schemas.sites import BlockFrequencies
 
 MAX_LENGTH = 500
@@ -71,31 +70,7 @@ def headline_sources(structure: Structure, json_ld: Iterable[str]) -> HeadlineSo
     )
 
 
-class ShownPage(Protocol):
-    """The title and the blocks of a page, as columns; `SegmentedPage` is one."""
-
-    @property
-    def title(self) -> str:
-        """Text of `<title>`."""
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """Text of each block."""
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """Tags from the root to each block."""
-
-    @property
-    def hidden(self) -> Sequence[bool]:
-        """True for each block that the page hides at first."""
-
-    @property
-    def headline_sources(self) -> HeadlineSources | None:
-        """Places beside the title that may name the headline."""
-
-
-def find_headline(page: ShownPage, url: str, frequencies: BlockFrequencies | None = None) -> str | None:
+def find_headline(page: SegmentedPage, url: str, frequencies: BlockFrequencies | None = None) -> str | None:
     """Return the headline of a page at a URL, white space folded; None if nothing names it.
 
     With the `frequencies` of its site, what other pages share is no headline.
@@ -108,7 +83,7 @@ def is_heading(path: str) -> bool:
     return _HEADING.search(path) is not None
 
 
-def headline_block(page: ShownPage, url: str) -> int | None:
+def headline_block(page: SegmentedPage, url: str) -> int | None:
     """Return the block where readers see the headline of a page at a URL; None if they see none.
 
     It is the heading of level 1 that is the headline, not a hidden one if there is another like it; else the
@@ -184,7 +159,7 @@ class _Heading:
 class _Search:
     """Search for the headline of a page."""
 
-    def __init__(self, page: ShownPage, url: str, frequencies: BlockFrequencies | None) -> None:
+    def __init__(self, page: SegmentedPage, url: str, frequencies: BlockFrequencies | None) -> None:
         self._page, self._frequencies = page, frequencies
         self._sources = page.headline_sources or HeadlineSources()
         self._others = 0 if frequencies is None else frequencies.pages_seen - 1

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 
 from dehusk.inference.metadata import sources
-from dehusk.inference.metadata.dated_blocks import Blocks, Hints, may_show_dates
+from dehusk.inference.metadata.dated_blocks import Hints, may_show_dates
 from dehusk.inference.metadata.dates import DayOrder, date_in_path, month_in_path, read_date
 from dehusk.inference.metadata.headline import headline_block
 from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, values
@@ -14,6 +14,7 @@ from dehusk.inference.metadata.values import agreed
 from dehusk.inference.metadata.visible_dates import Dates, find_dates
 from dehusk.inference.sites import host_of
 from dehusk.schemas.metadata import day_of
+from dehusk.schemas.pages import SegmentedPage
 
 _PUBLISHED_CLASS = re.compile(r"publish|entry-date|post-date|pubdate|date-created|posted")
 _MODIFIED_CLASS = re.compile(r"updated|modified|edited")
@@ -27,7 +28,7 @@ _PRODUCT = re.compile(r"^(?:og:)?product(?:\.|$)|:(?:product|item)$")
 _QUESTIONS = ("Question", "DiscussionForumPosting")
 
 
-def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
+def read_dates(page: Sources, language: str, shown: SegmentedPage | None, *, drop_hidden: bool) -> Dates:
     """Return the dates that a page declares, else those that its text blocks show near the headline."""
     tag = (language or next(page.meta(("og:locale",)), "")).lower().replace("_", "-")
     hints = Hints(
@@ -36,15 +37,16 @@ def read_dates(page: Sources, language: str, blocks: Blocks | None) -> Dates:
         times=[(text, when) for when, _, _, text in page.times],
         month=month_in_path(page.url),
         of_product=_is_of_product(page),
+        drop_hidden=drop_hidden,
     )
     published, modified = _published(page, hints), _modified(page, hints)
     if (
-        blocks is not None
+        shown is not None
         and (published is None or modified is None)
         and not page.lists_others
-        and may_show_dates(blocks, hints)
+        and may_show_dates(shown, hints)
     ):
-        seen = find_dates(blocks, headline_block(blocks, page.url), hints)
+        seen = find_dates(shown, headline_block(shown, page.url), hints)
         published = published or seen.published
         if (
             modified is None

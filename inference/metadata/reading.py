@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dehusk.inference.markup.pictures import fills_place
 from dehusk.inference.metadata import sources
 from dehusk.inference.metadata.authors import author_name, authors_in, declared_name, split_names
-from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.json_ld import Item, is_content, is_of_type, strings, type_name, values
 from dehusk.inference.metadata.page_dates import read_dates
 from dehusk.inference.metadata.sources import Sources
@@ -24,6 +23,7 @@ from dehusk.inference.metadata.values import (
 )
 from dehusk.inference.native.properties import Properties
 from dehusk.schemas.metadata import Metadata
+from dehusk.schemas.pages import SegmentedPage
 
 _MAX_AUTHORS = 10
 _MAX_TAGS = 50
@@ -46,16 +46,17 @@ def read_metadata(
     json_ld: Iterable[str],
     url: str,
     *,
-    language: str = "",
-    blocks: Blocks | None = None,
+    language: str,
+    shown: SegmentedPage | None,
+    drop_hidden: bool,
 ) -> Metadata:
     """Return the metadata of a page at a URL, which may be empty; no page raises an error.
 
-    `language` is the language tag that the page declares. If it declares no dates, they are looked for in its
-    text blocks.
+    `language` is the language tag that the page declares. If it declares no dates, they are looked for in the
+    text blocks of the page as it is `shown`; with `drop_hidden`, not in hidden ones.
     """
     page = sources.gather(properties, json_ld, url)
-    dates = read_dates(page, language, blocks)
+    dates = read_dates(page, language, shown, drop_hidden=drop_hidden)
     return Metadata(
         author=_author(page),
         published=dates.published,

@@ -5,7 +5,7 @@ weighed by its place, the text around it, its label and the classes of the eleme
 is taken if it is good enough.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from zlib import crc32
 
 from dehusk.inference.metadata.dated_blocks import (
     BLOCKS_BEFORE,
-    Blocks,
     DatedBlock,
     Hints,
     dated_blocks,
@@ -23,6 +22,7 @@ from dehusk.inference.metadata.dates import DateMention
 from dehusk.inference.metadata.headline import is_heading
 from dehusk.inference.metadata.labels import DateLabel, label_in
 from dehusk.schemas.metadata import day_of
+from dehusk.schemas.pages import SegmentedPage, Structure
 
 _SOME_PROSE, _MUCH_PROSE = 400, 1_500
 """Characters of prose between the headline and a date."""
@@ -122,7 +122,7 @@ class Candidate(NamedTuple):
         return sum(WEIGHTS.get(feature, 0.0) for feature in self.features)
 
 
-def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> Dates:
+def find_dates(page: SegmentedPage, head: int | None, hints: Hints) -> Dates:
     """Return the dates of publication and of the last change that are shown near the headline.
 
     `head` is the block of the headline, None if there is none. On the page of a product, dates without a
@@ -130,7 +130,7 @@ def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> Dates:
     """
     published = modified = None
     best = THRESHOLD
-    for candidate in candidates(blocks, head, hints):
+    for candidate in candidates(page, head, hints):
         if hints.of_product and not candidate.label:
             continue
         if candidate.label is DateLabel.MODIFIED:
@@ -141,26 +141,33 @@ def find_dates(blocks: Blocks, head: int | None, hints: Hints) -> Dates:
     return Dates(published, modified)
 
 
-def candidates(blocks: Blocks, head: int | None, hints: Hints) -> list[Candidate]:
-    """Return the dates near the headline, in document order."""
-    dated = dated_blocks(blocks, hints, head)
+def candidates(page: SegmentedPage, head: int | None, hints: Hints) -> list[Candidate]:
+    """Return the dates near the headline, in document order.
+
+    Raises:
+        ValueError: the page came without its structure.
+    """
+    structure = page.structure
+    if structure is None:
+        raise ValueError("dates are weighed by the elements around them, which this page came without")
+    dated = dated_blocks(page, hints, head)
     if not dated:
         return []
-    ends = blocks.structure["token_counts"].cumsum(dtype="int64")
-    around_head = frozenset[int]() if head is None else frozenset(_around(blocks.structure, head))
+    ends = structure.token_counts.cumsum(dtype="int64")
+    around_head = frozenset[int]() if head is None else frozenset(_around(structure, head))
     found: list[Candidate] = []
     has_first = False
     for each in dated:
-        if _is_within(_OF_READER, _READER_LEVELS, blocks.structure, ends, each.at, outside=around_head):
+        if _is_within(_OF_READER, _READER_LEVELS, structure, ends, each.at, outside=around_head):
             continue
         features = [
             *_place(each, head),
-            *_surroundings(blocks, each),
-            *_repetition(blocks, each.at, dated, head),
+            *_surroundings(page, each),
+            *_repetition(page, each.at, dated, head),
         ]
-        if _is_within(_META, _META_LEVELS, blocks.structure, ends, each.at):
+        if _is_within(_META, _META_LEVELS, structure, ends, each.at):
             features.append("class meta")
-        for mention, label, own in _labeled(blocks, each):
+        for mention, label, own in _labeled(page, each):
             if label is DateLabel.OTHER:
                 continue
             if month_of(mention) == hints.month:
@@ -197,10 +204,10 @@ def _place(block: DatedBlock, head: int | None) -> Iterator[str]:
         yield "prose"
 
 
-def _surroundings(blocks: Blocks, block: DatedBlock) -> Iterator[str]:
+def _surroundings(page: SegmentedPage, block: DatedBlock) -> Iterator[str]:
     """Yield the length of a block, and the elements that hold it."""
-    path = f"{blocks.paths[block.at]}/"
-    rest = len(blocks.texts[block.at]) - sum(mention.end - mention.start for mention in block.mentions)
+    path = f"{page.paths[block.at]}/"
+    rest = len(page.texts[block.at]) - sum(mention.end - mention.start for mention in block.mentions)
     lengths = ((_BARE, "bare"), (_SHORT, "short"), (_MEDIUM, "medium"))
     yield next((name for most, name in lengths if rest <= most), "long")
     in_main = "/article/" in path or "/main/" in path
@@ -214,13 +221,13 @@ def _surroundings(blocks: Blocks, block: DatedBlock) -> Iterator[str]:
             yield tag
     if is_heading(path):
         yield "heading"
-    if blocks.hidden[block.at]:
+    if page.hidden[block.at]:
         yield "hidden"
 
 
-def _repetition(blocks: Blocks, at: int, dated: Sequence[DatedBlock], head: int | None) -> Iterator[str]:
+def _repetition(page: SegmentedPage, at: int, dated: Sequence[DatedBlock], head: int | None) -> Iterator[str]:
     """Yield features of a block whose path others with dates have: of lists, comments, posts of a forum."""
-    same = [each.at for each in dated if blocks.paths[each.at] == blocks.paths[at]]
+    same = [each.at for each in dated if page.paths[each.at] == page.paths[at]]
     if len(same) < 3:
         if len(same) == 2:
             yield "alike 2"
@@ -228,8 +235,8 @@ def _repetition(blocks: Blocks, at: int, dated: Sequence[DatedBlock], head: int 
     yield "alike"
     headed = sum(
         any(
-            near not in {each, head} and is_heading(blocks.paths[near])
-            for near in range(max(0, each - _BESIDE), min(len(blocks.paths), each + _BESIDE + 1))
+            near not in {each, head} and is_heading(page.paths[near])
+            for near in range(max(0, each - _BESIDE), min(len(page.paths), each + _BESIDE + 1))
         )
         for each in same
     )
@@ -239,16 +246,16 @@ def _repetition(blocks: Blocks, at: int, dated: Sequence[DatedBlock], head: int 
         yield "first alike"
 
 
-def _labeled(blocks: Blocks, block: DatedBlock) -> Iterator[tuple[DateMention, DateLabel, list[str]]]:
+def _labeled(page: SegmentedPage, block: DatedBlock) -> Iterator[tuple[DateMention, DateLabel, list[str]]]:
     """Yield the dates of a block, each with its label and features of its own."""
-    text, mentions = blocks.texts[block.at], block.mentions
+    text, mentions = page.texts[block.at], block.mentions
     pairs = pairwise(mentions)
     adjacent = len(mentions) > 1 and all(after.start - before.end <= _BESIDE for before, after in pairs)
     earliest = min(mentions, key=lambda each: (day_of(each.when), each.start))
     end = 0
     for mention in mentions:
         before = text[end : mention.start]
-        label = label_in(before) if end or before.strip() else _label_above(blocks, block.at)
+        label = label_in(before) if end or before.strip() else _label_above(page, block.at)
         features = []
         if label:
             features.append(f"label {label}")
@@ -262,20 +269,20 @@ def _labeled(blocks: Blocks, block: DatedBlock) -> Iterator[tuple[DateMention, D
         end = mention.end
 
 
-def _label_above(blocks: Blocks, at: int) -> DateLabel:
+def _label_above(page: SegmentedPage, at: int) -> DateLabel:
     """Return the label of a date that stands alone, from the short block before it."""
-    above = blocks.texts[at - 1] if at else ""
+    above = page.texts[at - 1] if at else ""
     if len(above) > _MAX_LABEL:
         return DateLabel.NONE
     label = label_in(above)
-    tells_other = above.endswith((":", "：")) or "/dl/" in blocks.paths[at]
+    tells_other = above.endswith((":", "：")) or "/dl/" in page.paths[at]
     return DateLabel.NONE if label is DateLabel.OTHER and not tells_other else label
 
 
 def _is_within(
     tokens: frozenset[int],
     levels: int,
-    structure: Mapping[str, Any],
+    structure: Structure,
     ends: Any,  # noqa: ANN401 an array
     at: int,
     *,
@@ -289,16 +296,14 @@ def _is_within(
         if element in outside:
             return False
         end = int(ends[element])
-        if not tokens.isdisjoint(
-            structure["tokens"][end - int(structure["token_counts"][element]) : end].tolist()
-        ):
+        if not tokens.isdisjoint(structure.tokens[end - int(structure.token_counts[element]) : end].tolist()):
             return True
     return False
 
 
-def _around(structure: Mapping[str, Any], at: int) -> Iterator[int]:
+def _around(structure: Structure, at: int) -> Iterator[int]:
     """Yield the elements around a block, the innermost one first."""
-    element = int(structure["elements"][at])
+    element = int(structure.elements[at])
     while element >= 0:
         yield element
-        element = int(structure["parents"][element])
+        element = int(structure.parents[element])

@@ -2,11 +2,11 @@
 
 import re
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from dehusk.inference.language_codes import language_tag
-from dehusk.inference.metadata.dated_blocks import Blocks
 from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
 from dehusk.inference.native.head import Head
@@ -22,7 +22,7 @@ from dehusk.schemas.markup import DocumentTree, Markup
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import WITHOUT_METADATA, DocumentOptions
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.schemas.pages import Declarations, HeadlineSources, SegmentedPage, Structure
+from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
 
 _HEAD = 1024
 """Bytes in which a page declares itself to be XHTML."""
@@ -148,19 +148,7 @@ def segment(
         reading = read(markup, scripting=False)
         walk = reading.walk
     structure = _structure(walk, noscript_words, url or _declared_url(walk.head))
-    sources = headline_sources(structure, walk.head.json_ld)
-    found = None
-    if reading.properties is not None:
-        found = read_metadata(
-            reading.properties,
-            walk.head.json_ld,
-            url,
-            language=reading.language_tag,
-            blocks=_blocks(walk, sources, drop_hidden=options.drop_hidden)
-            if options.metadata is MetadataLevel.FULL
-            else None,
-        )
-    return SegmentedPage(
+    page = SegmentedPage(
         title=walk.head.title or "",
         language=language_tag(reading.language_tag),
         texts=tuple(walk.texts),
@@ -173,11 +161,21 @@ def segment(
         struck=walk.struck,
         xpaths=None if walk.xpaths is None or markup is not html else tuple(walk.xpaths),
         structure=structure,
-        headline_sources=sources,
-        metadata=found,
+        headline_sources=headline_sources(structure, walk.head.json_ld),
         markup=None if walk.markup is None else Markup(base=walk.head.base, **walk.markup),
         tree=reading.tree,
     )
+    if reading.properties is None:
+        return page
+    metadata = read_metadata(
+        reading.properties,
+        walk.head.json_ld,
+        url,
+        language=reading.language_tag,
+        shown=page if options.metadata is MetadataLevel.FULL else None,
+        drop_hidden=options.drop_hidden,
+    )
+    return replace(page, metadata=metadata)
 
 
 def _check_tags(html: bytes, max_blocks: int) -> None:
@@ -225,19 +223,6 @@ def _read(
     properties = None if marked is None else Properties(document, marked, hiding)
     language = root.attributes.get("lang") if root is not None else None
     return _Reading(walk, language or "", properties, tree)
-
-
-def _blocks(walk: Walk, sources: HeadlineSources, *, drop_hidden: bool) -> Blocks:
-    return Blocks(
-        title=walk.head.title or "",
-        texts=walk.texts,
-        paths=walk.paths,
-        hidden=walk.hidden,
-        linked=walk.linked,
-        structure=walk.structure,
-        headline_sources=sources,
-        drop_hidden=drop_hidden,
-    )
 
 
 def _structure(walk: Walk, noscript_words: int, url: str) -> Structure:

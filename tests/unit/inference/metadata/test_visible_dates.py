@@ -1,17 +1,19 @@
 """Dates that readers see, read from whole pages."""
 
+from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.metadata.dated_blocks import Blocks, Hints
+from dehusk.inference.metadata.dated_blocks import Hints
 from dehusk.inference.metadata.visible_dates import WEIGHTS, candidates
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.options import DocumentOptions
-from dehusk.schemas.pages import HeadlineSources
+from dehusk.schemas.pages import SegmentedPage
 
 DAY = date(2024, 5, 1)
 PROSE = "<p>" + "The red fox is the largest of the true foxes, and one of the most widespread animals. " * 6
@@ -122,16 +124,17 @@ def test_hidden_dates_count_unless_they_are_dropped() -> None:
     assert read(html, drop_hidden=True).published is None
 
 
-def blocks_of(texts: list[str], paths: list[str]) -> Blocks:
-    empty = segment(b"<p>x").structure
-    assert empty is not None
-    structure = {
-        "elements": [-1] * len(texts),
-        "parents": empty.parents,
-        "tokens": empty.tokens,
-        "token_counts": empty.token_counts,
-    }
-    return Blocks("", texts, paths, [False] * len(texts), [0] * len(texts), structure, HeadlineSources())
+def page_of(texts: list[str], paths: list[str]) -> SegmentedPage:
+    one = segment(b"<p>x")
+    assert one.structure is not None
+    return replace(
+        one,
+        texts=tuple(texts),
+        paths=tuple(paths),
+        linked=(0,) * len(texts),
+        hidden=(False,) * len(texts),
+        structure=replace(one.structure, elements=np.full(len(texts), -1, np.int32)),
+    )
 
 
 PIECES = st.sampled_from(
@@ -179,12 +182,12 @@ def test_any_blocks_have_candidates_with_known_features(
     times: list[tuple[str, str]],
     month: tuple[int, int] | None,
 ) -> None:
-    blocks = blocks_of([text for text, _ in rows], [path for _, path in rows])
+    shown = page_of([text for text, _ in rows], [path for _, path in rows])
     head = None if head is None or head >= len(rows) else head
-    for each in candidates(blocks, head, Hints("en", None, times, month)):
+    for each in candidates(shown, head, Hints("en", None, times, month)):
         assert each.weight == pytest.approx(sum(WEIGHTS.get(feature, 0) for feature in each.features))
         assert len(set(each.features)) == len(each.features)
-    assert candidates(blocks, head, Hints()) == candidates(blocks, head, Hints())
+    assert candidates(shown, head, Hints()) == candidates(shown, head, Hints())
 
 
 HUGE = {
