@@ -4,10 +4,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from dehusk.inference.native.tokens cimport Text, text_of
-
-cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
-    bint Py_UNICODE_ISDECIMAL(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport PyUnicode_READ, Py_UNICODE_ISDECIMAL
 
 cdef enum:
     YEAR_SIGN = 0x5E74  # 年

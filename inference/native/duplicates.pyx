@@ -10,11 +10,7 @@ from libc.string cimport memset
 
 from dehusk.inference.native.hashing cimport fnv, mixed
 from dehusk.inference.native.tokens cimport Text, text_of, writes_no_spaces
-
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
-    uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport Py_UNICODE_ISALNUM, Py_UNICODE_ISSPACE, Py_UNICODE_TOLOWER
 
 cdef extern from *:
     """

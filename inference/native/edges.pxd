@@ -9,13 +9,9 @@ from dehusk.inference.native cimport utf8
 from dehusk.inference.native.ascii cimport is_space
 from dehusk.inference.native.lexbor cimport TEXT, Node, String, text_of
 from dehusk.inference.native.tokens cimport writes_no_spaces
-
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISDECIMAL(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISALPHA(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISLOWER(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport (
+    Py_UNICODE_ISALNUM, Py_UNICODE_ISALPHA, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISLOWER, Py_UNICODE_ISUPPER,
+)
 
 
 cdef enum:  # edges of inline elements between two texts; several may meet

@@ -7,11 +7,7 @@ import numpy as np
 
 from dehusk.inference.native.buffer cimport Buffer, append, content, free, more
 from dehusk.inference.native.tokens cimport Text, add_hashes, crc32, crc32_of, text_of
-
-cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
-    uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport PyUnicode_READ, Py_UNICODE_ISSPACE, Py_UNICODE_TOLOWER
 
 MAX_BLOCK_TOKENS = 4096
 """A block's tokens beyond this many are dropped; its words are counted all the same."""

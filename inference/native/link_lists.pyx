@@ -3,12 +3,10 @@
 
 import numpy as np
 
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.string cimport memchr, memcmp
 
 from dehusk.inference.native.buffer cimport memmem
-
-cdef extern from "Python.h":
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 cdef enum:
     ITEM = 4  # bytes of `l/li`, the end of the path of a list, `ul` or `ol`, with that of an item

@@ -7,9 +7,7 @@ from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.ascii cimport is_digit, is_space
 from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.markup cimport HREF, same, spells, tag_name, value_of
-
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport Py_UNICODE_ISSPACE
 
 
 cdef enum:

@@ -12,15 +12,13 @@ from dehusk.inference.native.buffer cimport free, more
 from dehusk.inference.native.lexbor cimport Element, Node, String, contains, decoded
 from dehusk.inference.native.markup cimport DISPLAY_VALUE, HREF, SRC, TYPE, number_of, spells, tag_name, value_of
 from dehusk.inference.native.rows cimport NONE, Row
+from dehusk.inference.native.unicode cimport Py_UNICODE_ISSPACE
 
 import numpy as np
 
 from dehusk.inference.markup import elements, pictures, players, tex
 from dehusk.inference.native.markup import NUMBERED_TAGS
 from dehusk.schemas.markup import Embedded, Mark
-
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
 
 cdef enum:  # kinds of events
     START

@@ -1,18 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The part of a text that tells its language, and the scripts of the letters in it."""
 
+from cpython.unicode cimport PyUnicode_FromKindAndData
 from libc.stdint cimport uint32_t
 from libc.string cimport memset
 
 from dehusk.inference.native.tokens cimport Text, text_of
-
-cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
-    object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
-    bint Py_UNICODE_ISALPHA(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport (
+    PyUnicode_READ, Py_UNICODE_ISALNUM, Py_UNICODE_ISALPHA, Py_UNICODE_ISSPACE, Py_UNICODE_ISUPPER,
+)
 
 cdef enum:
     SAMPLE = 300

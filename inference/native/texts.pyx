@@ -10,16 +10,12 @@ import numpy as np
 from dehusk.inference.native cimport feature
 from dehusk.inference.native.scale cimport between, flag, logarithm, share
 from dehusk.inference.native.tokens cimport Text, text_of
+from dehusk.inference.native.unicode cimport (
+    PyUnicode_READ, Py_UNICODE_ISALNUM, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISDIGIT, Py_UNICODE_ISLOWER,
+    Py_UNICODE_ISUPPER,
+)
 
 from dehusk.inference.encoding import features
-
-cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISDECIMAL(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISDIGIT(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISLOWER(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
 
 cdef enum:
     OTHER

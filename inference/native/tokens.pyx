@@ -1,20 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Words and punctuation, and the hashes that stand for them."""
 
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from dehusk.inference.native.buffer cimport Buffer, more
+from dehusk.inference.native.unicode cimport PyUnicode_READ, Py_UNICODE_ISALNUM, Py_UNICODE_ISSPACE, Py_UNICODE_TOLOWER
 
 cdef extern from "Python.h":
-    int PyUnicode_KIND(object text)
-    void *PyUnicode_DATA(object text)
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_IS_COMPACT_ASCII(object text)
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
-    uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
 
 cdef extern from *:
     int _lowest "__builtin_ctzll"(uint64_t bits) noexcept nogil

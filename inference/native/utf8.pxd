@@ -3,8 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memchr, memcpy, memmove
 
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport Py_UNICODE_ISSPACE
 
 
 cdef enum:

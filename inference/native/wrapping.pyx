@@ -6,11 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 import numpy as np
 
 from dehusk.inference.native.tokens cimport Text, text_of
-
-cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
+from dehusk.inference.native.unicode cimport PyUnicode_READ, Py_UNICODE_ISALNUM, Py_UNICODE_ISSPACE
 
 cdef enum:
     ASCII = 128
