@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from dehusk.inference.native cimport lexbor
-from dehusk.inference.native.attributes cimport attribute, attributes, classes
+from dehusk.inference.native.attributes cimport attributes, classes
 from dehusk.inference.native.buffer cimport Buffer, content, free, more
 from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.lists cimport Item, Lists
@@ -17,7 +17,7 @@ from dehusk.inference.native.tables cimport Tables
 
 import numpy as np
 
-from dehusk.inference import elements
+from dehusk.inference.markup import elements
 from dehusk.inference.native.markup import NUMBERED_TAGS
 from dehusk.schemas.markup import Container
 
@@ -267,8 +267,8 @@ cdef bint _is_heading(Element *element):
 
 cdef int _aria_level(Element *element) except -1:
     """Return the level of a heading by role: the second unless it is declared."""
-    cdef String level = attribute(element, "aria-level")
-    return level.data[0] - c"0" if level.length == 1 and c"1" <= level.data[0] <= c"6" else 2
+    level = attributes(element).get("aria-level", "")
+    return int(level) if len(level) == 1 and level in "123456" else 2
 
 
 cdef bint _is_figure(Element *element) except -1:

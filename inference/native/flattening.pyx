@@ -8,7 +8,7 @@ from libc.string cimport memmove
 
 from dehusk.inference.native.ascii cimport lower
 from dehusk.inference.native.buffer cimport Buffer, free, more
-from dehusk.inference.native.mixing cimport fnv
+from dehusk.inference.native.hashing cimport fnv
 from dehusk.inference.native.roles cimport (
     BODY, CLOSED_BY_NEXT, CLOSED_BY_OWN, COL, FORM, FORMATS, HEADING, HTML, HTML_IN_MATH, HTML_IN_SVG, LIST_ITEM,
     MATH, OPTION, OPTION_GROUP, PLACE, ROLES, SCOPE, SPECIAL, SVG, TEMPLATE, TERM, VOID, ends_foreign, raw_roles

@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 
 from dehusk.inference.native.tags cimport Token, begin_of_attribute, end_of_attribute, end_of_name
 
-from dehusk.inference.elements import VOID as _VOID
+from dehusk.inference.markup.elements import VOID as _VOID
 
 cdef dict ROLES = {}
 """Roles of elements, by the names of these; others have none."""
