@@ -68,9 +68,11 @@ def host_of(url: str) -> str:
     """Return the host of a URL in lower case and Punycode, without port; empty if it has none."""
     try:
         host = urlsplit(url).hostname or ""
+        if not host.isascii():  # and may be none by its ASCII characters
+            host = urlsplit(f"//{_in_punycode(host)}").hostname or ""
     except ValueError:
         return ""
-    return (host if host.isascii() else _in_punycode(host)).strip(".")
+    return host.strip(".")
 
 
 def _in_punycode(host: str) -> str:

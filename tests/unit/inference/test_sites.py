@@ -89,6 +89,11 @@ def test_a_site_has_another_name_by_each_key(url: str) -> None:
     assert all(key_of(name) is key for key, name in names.items())
 
 
+@pytest.mark.parametrize("host", ["\ufe47", "a\ufe48", "\uff3bb\uff3d"])
+def test_what_is_no_host_in_ascii_is_none(host: str) -> None:
+    assert not host_of(f"http://{host}/")
+
+
 @settings(max_examples=500)
 @given(st.text(max_size=20))
 def test_any_host_has_a_spelling_that_is_its_own(host: str) -> None:
