@@ -8,10 +8,10 @@ from libc.string cimport memmove
 
 from dehusk.inference.native.ascii cimport lower
 from dehusk.inference.native.buffer cimport Buffer, free, more
-from dehusk.inference.native.hashing cimport fnv
+from dehusk.inference.native.hashing cimport mixed
 from dehusk.inference.native.roles cimport (
     BODY, CLOSED_BY_NEXT, CLOSED_BY_OWN, COL, FORM, FORMATS, HEADING, HTML, HTML_IN_MATH, HTML_IN_SVG, LIST_ITEM,
-    MATH, OPTION, OPTION_GROUP, PLACE, ROLES, SCOPE, SPECIAL, SVG, TEMPLATE, TERM, VOID, ends_foreign, raw_roles
+    MATH, OPTION, OPTION_GROUP, PLACE, ROLES, SCOPE, SPECIAL, SVG, TEMPLATE, TERM, VOID, ends_foreign, packed, raw_roles
 )
 from dehusk.inference.native.scale cimport SEED
 from dehusk.inference.native.table cimport ABSENT, Table, at, make
@@ -48,7 +48,10 @@ cdef struct Open:  # element
 
 
 cdef class _Names:
-    """Names that a page has had so far, as hashes that nobody can foresee; their number has a limit."""
+    """Names that a page has had so far; their number has a limit.
+
+    Short names are numbers that no other has, long ones are hashes that nobody can foresee.
+    """
 
     cdef Table _roles  # of elements; 0 for others
     cdef int _count
@@ -64,9 +67,11 @@ cdef class _Names:
         """Read a name and its roles; return False for one beyond the limit, unless it has roles."""
         cdef int32_t *roles
         cdef size_t letter
-        tag.name = SEED[0]
-        for letter in range(length):
-            tag.name = fnv(tag.name, lower(name[letter]))
+        tag.name = packed(name, length)
+        if not tag.name:
+            tag.name = SEED[0]
+            for letter in range(length):
+                tag.name = mixed(tag.name ^ lower(name[letter]))
         roles = at(&self._roles, tag.name)
         tag.roles = ROLES.get(name[:length].lower(), 0) if roles[0] == ABSENT else roles[0]
         if roles[0] == ABSENT and (self._count < MAX_NAMES or tag.roles):

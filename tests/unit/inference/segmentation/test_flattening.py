@@ -1,4 +1,6 @@
+import itertools
 import re
+import string
 
 import pytest
 from hypothesis import given, settings
@@ -223,6 +225,31 @@ def test_elements_of_html_are_kept_after_however_many_names() -> None:
     names = b"".join(b"<x%d></x%d>" % (number, number) for number in range(30_000))
     last = b"<figure><script>if (a<b)</script></figure>"
     assert flatten(names + last).endswith(b"<x4095></x4095>" + last)
+
+
+COLLIDING = (2, -1, -5, -12, 13, 4, 12, 2, -6, -3, 5, 8, 0, 3)
+"""Differences, letter by letter, between two names with the same FNV-1a of 64 bits."""
+
+
+def _colliding(one: int, other: int, differences: tuple[int, ...] = COLLIDING) -> tuple[bytes, bytes] | None:
+    """Return ends of two names that collide in FNV-1a, which differ by the lowest byte of its state alone."""
+    if not differences:
+        return b"", b""
+    for pair in itertools.product(string.ascii_lowercase.encode() + b"0123456789-._:", repeat=2):
+        reached, also = one ^ pair[0], other ^ pair[1]
+        if reached - one - (also - other) == differences[0]:
+            ends = _colliding(reached * 0xB3 & 0xFF, also * 0xB3 & 0xFF, differences[1:])
+            if ends is not None:
+                return bytes((pair[0], *ends[0])), bytes((pair[1], *ends[1]))
+    return None
+
+
+def test_no_end_tag_ends_an_element_of_another_name() -> None:
+    """Names made to collide in a weak hash would hide the nesting, whatever state that starts from."""
+    pairs = [pair for state in range(256) if (pair := _colliding(state, state))]
+    assert len(pairs) == 256
+    page = b"<div>" * 20_001 + b"".join(b"<x%b></x%b>" % pair for pair in pairs)
+    assert flatten(page) == b"<div>" * MAX_DEPTH + b"".join(b"</x%b>" % other for _, other in pairs)
 
 
 def test_elements_in_noscript_nest_where_they_are_read() -> None:
