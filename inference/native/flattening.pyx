@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memmove
 
 from dehusk.inference.native.ascii cimport lower
-from dehusk.inference.native.buffer cimport Buffer, free, more
+from dehusk.inference.native.buffer cimport Buffer, append, free, more
 from dehusk.inference.native.hashing cimport mixed
 from dehusk.inference.native.roles cimport (
     BODY, CLOSED_BY_NEXT, CLOSED_BY_OWN, COL, FORM, FORMATS, HEADING, HTML, HTML_IN_MATH, HTML_IN_SVG, LIST_ITEM,
@@ -89,6 +89,8 @@ cdef class _Reader:
     cdef bytes _html
     cdef const unsigned char *_text
     cdef size_t _size
+    cdef Buffer _flat  # the page up to _done, without what is left out
+    cdef size_t _done
     cdef Buffer _memory
     cdef size_t _depth  # number of open elements
     cdef int _raw
@@ -102,19 +104,19 @@ cdef class _Reader:
     def __cinit__(self, bytes html, bint scripting):
         self._html, self._text, self._size = html, html, len(html)
         self._raw = raw_roles(scripting)
-        self._depth, self._once = 0, 0
+        self._depth, self._done, self._once = 0, 0, 0
         self._tags, self._attributes = _Names(), _Names()
         self._formatting = self._ends_with_attributes = 0
 
     def __dealloc__(self):
+        free(&self._flat)
         free(&self._memory)
 
-    cdef list pieces(self):
-        """Return the page in pieces, without what makes parsing slow."""
-        cdef size_t position = 0, done = 0
+    cdef bytes flat(self):
+        """Return the page without what makes parsing slow."""
+        cdef size_t position = 0
         cdef Token token
         cdef Tag tag
-        cdef list pieces = []
         cdef bint is_foreign, is_surplus
         while next_tag(self._text, self._size, position, &token):
             position = token.end
@@ -124,28 +126,35 @@ cdef class _Reader:
             is_surplus = is_surplus or (not token.is_end and self._is_surplus(tag.roles))
             is_foreign = not is_surplus and self._is_foreign(tag.roles, &token)
             if is_surplus or not (self._end(tag) if token.is_end else self._start(tag, &token, is_foreign)):
-                pieces.append(self._html[done : token.start])
-                done = position
+                self._leave_out(token.start, position)
             elif token.is_end and self._has_surplus(&token):
-                pieces.append(self._html[done : token.name_end])
-                pieces.append(b">")
-                done = position
+                self._leave_out(token.name_end, position)
+                append(&self._flat, b">", 1)
             elif token.attributes:
-                done = self._leave_out_names(&token, done, pieces)
+                self._leave_out_names(&token)
                 if token.attributes > MOST_ATTRIBUTES:
-                    pieces.append(self._html[done : token.kept])
-                    pieces.append(b"/>" if is_foreign and is_self_closed(self._text, &token) else b">")
-                    done = position
+                    self._leave_out(token.kept, position)
+                    if is_foreign and is_self_closed(self._text, &token):
+                        append(&self._flat, b"/", 1)
+                    append(&self._flat, b">", 1)
             if tag.roles & self._raw and not token.is_end and not is_foreign:
                 name = self._text[token.name : token.name_end].lower()
                 position = end_of_raw_text(self._text, self._size, name, position)
                 if next_tag(self._text, self._size, position, &token):
                     position = token.end
-        pieces.append(self._html[done:])
-        return pieces
+        if not self._done:
+            return self._html
+        self._leave_out(self._size, self._size)
+        return self._flat.data[: self._flat.used]
 
-    cdef size_t _leave_out_names(self, const Token *token, size_t done, list pieces) except? 0:
-        """Leave out attributes of names beyond the limit; return where the rest of the page begins."""
+    cdef int _leave_out(self, size_t begin, size_t end) except -1:
+        """Leave out a part of the page, and keep all before it that is not left out yet."""
+        append(&self._flat, self._text + self._done, begin - self._done)
+        self._done = end
+        return 0
+
+    cdef int _leave_out_names(self, const Token *token) except -1:
+        """Leave out attributes of names beyond the limit."""
         cdef size_t begin = begin_of_attribute(self._text, self._size, token.name_end), end
         cdef Tag attribute
         while begin < token.kept:
@@ -153,10 +162,9 @@ cdef class _Reader:
             is_surplus = not self._attributes.read(self._text + begin, end - begin, &attribute)
             end = end_of_attribute(self._text, self._size, begin)
             if is_surplus:
-                pieces.append(self._html[done:begin])
-                done = end
+                self._leave_out(begin, end)
             begin = begin_of_attribute(self._text, self._size, end)
-        return done
+        return 0
 
     cdef bint _has_surplus(self, const Token *token) noexcept:
         """Return True for an end tag whose attributes are to be left out."""
@@ -273,7 +281,7 @@ cdef class _Reader:
 def flattened(bytes html not None, *, bint scripting=True) -> bytes:
     """Return a page without what makes parsing slow; with scripting as `parse` has it."""
     cdef _Reader reader = _Reader(_with_few_framesets(html), scripting)
-    return b"".join(reader.pieces())
+    return reader.flat()
 
 
 cdef bytes _with_few_framesets(bytes html):

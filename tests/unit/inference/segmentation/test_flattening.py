@@ -1,6 +1,7 @@
 import itertools
 import re
 import string
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -212,6 +213,17 @@ def test_noscript_that_is_read_is_ended_by_no_ordinary_element() -> None:
 )
 def test_many_names_and_ends_are_read_in_time(page: bytes) -> None:
     parse(flatten(page))
+
+
+def test_tags_left_out_take_little_memory() -> None:
+    page = b"<q>" * 400_000
+    tracemalloc.start()
+    try:
+        assert flatten(page) == b"<q>" * MAX_DEPTH
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 24 * len(page)
 
 
 def test_names_beyond_the_limit_are_left_out_but_not_their_text() -> None:
