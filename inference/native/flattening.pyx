@@ -17,7 +17,7 @@ from dehusk.inference.native.scale cimport SEED
 from dehusk.inference.native.table cimport ABSENT, Table, at, make
 from dehusk.inference.native.tags cimport (
     HARMLESS_ENDS, MOST_ATTRIBUTES, Token, begin_of_attribute, end_of_attribute, end_of_name, end_of_raw_text,
-    is_self_closed, next_tag
+    next_tag
 )
 
 MAX_DEPTH = 512
@@ -134,8 +134,8 @@ cdef class _Reader:
                 self._leave_out_names(&token)
                 if token.attributes > MOST_ATTRIBUTES:
                     self._leave_out(token.kept, position)
-                    if is_foreign and is_self_closed(self._text, &token):
-                        append(&self._flat, b"/", 1)
+                    if is_foreign and token.is_self_closed:
+                        append(&self._flat, b" /", 2)
                     append(&self._flat, b">", 1)
             if tag.roles & self._raw and not token.is_end and not is_foreign:
                 name = self._text[token.name : token.name_end].lower()
@@ -188,7 +188,7 @@ cdef class _Reader:
     cdef bint _start(self, Tag tag, const Token *token, bint is_foreign) except -1:
         """Track a start tag, and return True to keep it."""
         if is_foreign:
-            return is_self_closed(self._text, token) or self._push(tag)
+            return token.is_self_closed or self._push(tag)
         if tag.roles & ONCE:
             self._once |= tag.roles & ONCE
             return True
@@ -196,7 +196,7 @@ cdef class _Reader:
             self._formatting += 1
         elif tag.roles & (VOID | CLOSED_BY_NEXT | self._raw):
             return not tag.roles & COL or not self._templates  # in one, it would leave unclear what is raw text
-        elif tag.roles & (SVG | MATH) and is_self_closed(self._text, token):
+        elif tag.roles & (SVG | MATH) and token.is_self_closed:
             return True
         if tag.roles & FORM:
             if self._form and not self._templates:

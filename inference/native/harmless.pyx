@@ -8,9 +8,7 @@ from dehusk.inference.native.roles cimport (
     BREAKS_OUT, BREAKS_OUT_BY_END, COL, FONT, FORMATS, FRAMESET, HTML_IN_MATH, HTML_IN_SVG, MATH, MAY_HOLD_HTML,
     NOSCRIPT, RAW, ROLES, SVG, TEMPLATE, ends_foreign, packed, raw_roles
 )
-from dehusk.inference.native.tags cimport (
-    HARMLESS_ENDS, MOST_ATTRIBUTES, Token, end_of_raw_text, is_self_closed, next_tag
-)
+from dehusk.inference.native.tags cimport HARMLESS_ENDS, MOST_ATTRIBUTES, Token, end_of_raw_text, next_tag
 
 cdef enum:
     HARMLESS_TAGS = 20_000  # start tags, or end tags, that take half a second at worst, however they nest
@@ -83,7 +81,7 @@ def is_harmless(bytes html not None, *, bint scripting=True) -> bool:
         if role & (SVG | MATH):
             is_mixed = is_mixed or (foreign > 0 and not role & root)  # which may not end what it seems to end
             root = root if foreign else role
-            foreign += not token.is_end and not is_self_closed(text, &token)
+            foreign += not token.is_end and not token.is_self_closed
             foreign -= token.is_end and foreign > 0
         elif role & FORMATS:
             formatting += not token.is_end and token.attributes > 0

@@ -18,6 +18,7 @@ cdef struct Token:  # a tag; or a comment or the like, whose name is empty
     size_t attributes
     size_t end
     bint is_end
+    bint is_self_closed
 
 
 cdef inline bint next_tag(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
@@ -51,24 +52,23 @@ cdef inline bint next_tag(const unsigned char *text, size_t size, size_t positio
 
 cdef inline void _read_tag(const unsigned char *text, size_t size, size_t position, Token *token) noexcept:
     """Read a tag from its name on."""
+    cdef size_t begin
     token.name = position
     while position < size and not _ends_name(text[position]):
         position += 1
     token.name_end = token.kept = position
     token.attributes = 0
     while True:
-        position = begin_of_attribute(text, size, position)
-        if position == size or text[position] == c">":
-            token.end = min(position + 1, size)
+        begin = begin_of_attribute(text, size, position)
+        if begin == size or text[begin] == c">":
+            token.end = min(begin + 1, size)
+            # The slash of `<a b=/>` is a value.
+            token.is_self_closed = position < begin < size and text[begin - 1] == c"/"
             return
-        position = end_of_attribute(text, size, position)
+        position = end_of_attribute(text, size, begin)
         token.attributes += 1
         if token.attributes <= MOST_ATTRIBUTES:
             token.kept = position
-
-
-cdef inline bint is_self_closed(const unsigned char *text, const Token *token) noexcept nogil:
-    return text[token.end - 1] == c">" and text[token.end - 2] == c"/"
 
 
 cdef inline size_t begin_of_attribute(const unsigned char *text, size_t size, size_t position) noexcept:

@@ -117,7 +117,20 @@ def test_nothing_nests_too_deep_in_drawings_and_formulas(root: bytes, unit: byte
 
 
 @pytest.mark.parametrize(
-    "unit", [b"<svg><title>a</title><style>b</style><path d=e/></svg>", b"<math><mi>a</mi><mo>b</mo></math>"]
+    "unit",
+    [b"<svg a=/>", b"<svg a= />", b"<svg a=b/>", b"<math a=/><mrow a=/>", b"<svg / >", b"<svg/ a=b//>"],
+)
+def test_a_slash_at_the_end_of_a_value_ends_no_element(unit: bytes) -> None:
+    assert depth(flatten(unit * 25_000)) <= 2 * MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"<svg a=''/><svg a /><svg =/><svg/><math><mi a='/'/></math>",
+        b"<svg><title>a</title><style>b</style><path d=e/></svg>",
+        b"<math><mi>a</mi><mo>b</mo></math>",
+    ],
 )
 def test_drawings_and_formulas_stay_as_they_are(unit: bytes) -> None:
     page = unit * 30_000
@@ -350,6 +363,11 @@ def test_a_long_tag_of_a_drawing_ends_as_it_did() -> None:
     page = b"<svg>" + path * 3 + b"<foreignObject>text</foreignObject></svg>" + MANY
     assert flatten(page).count(b"/>") == 3
     assert not any(segment(page).hidden)
+
+
+def test_a_slash_is_no_part_of_the_last_value_of_a_long_tag() -> None:
+    unit = b"<g" + b" a" * (MAX_ATTRIBUTES - 1) + b" a=b a/>"
+    assert depth(flatten(b"<svg>" + unit * 1_200)) < MAX_DEPTH
 
 
 @pytest.mark.parametrize("tag", [b"html", b"body"])
