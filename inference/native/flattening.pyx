@@ -47,6 +47,19 @@ cdef struct Open:  # element
     int root  # SVG or MATH, the drawing or formula that its content is of; 0 for HTML
 
 
+cdef uint64_t _unforeseeable(const unsigned char *name, size_t length) noexcept nogil:
+    """Return a hash of a name in lower case that nobody can foresee."""
+    cdef uint64_t state = mixed(SEED[0] ^ length), letters
+    cdef size_t done = 0, letter
+    while done < length:
+        letters = 0
+        for letter in range(min(length - done, sizeof(letters))):
+            letters |= <uint64_t> lower(name[done + letter]) << 8 * letter
+        state = mixed((state ^ letters) * (SEED[1] | 1))
+        done += sizeof(letters)
+    return state
+
+
 cdef class _Names:
     """Names that a page has had so far; their number has a limit.
 
@@ -66,12 +79,7 @@ cdef class _Names:
     cdef bint read(self, const unsigned char *name, size_t length, Tag *tag) except -1:
         """Read a name and its roles; return False for one beyond the limit, unless it has roles."""
         cdef int32_t *roles
-        cdef size_t letter
-        tag.name = packed(name, length)
-        if not tag.name:
-            tag.name = SEED[0]
-            for letter in range(length):
-                tag.name = mixed(tag.name ^ lower(name[letter]))
+        tag.name = packed(name, length) or _unforeseeable(name, length)
         roles = at(&self._roles, tag.name)
         tag.roles = ROLES.get(name[:length].lower(), 0) if roles[0] == ABSENT else roles[0]
         if roles[0] == ABSENT and (self._count < MAX_NAMES or tag.roles):
