@@ -26,7 +26,7 @@ from dehusk.streams.kafka.consumer import started
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import consumer_options
-from dehusk.streams.kafka.topic_ids import Identity, ask_identities
+from dehusk.streams.kafka.topic_ids import Identities, Identity, ask_identities
 from dehusk.streams.settings import KIB, MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
@@ -96,7 +96,8 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
         metadata_max_age_ms=METADATA_MS,
     ) as consumer:
         with kafka_errors(settings):
-            identities = await _identify(consumer, {topic.name for topic in topics})
+            identities = Identities()
+            identities.note(await _identify(consumer, {topic.name for topic in topics}))
             ends = await consumer.end_offsets(partitions)
         yield Reader(settings, consumer, ends, identities)
 
@@ -126,7 +127,7 @@ class Reader:
         settings: KafkaSettings,
         consumer: AIOKafkaConsumer,
         ends: Mapping[TopicPartition, int],
-        identities: Mapping[str, Identity],
+        identities: Identities,
     ) -> None:
         self._settings = settings
         self._consumer = consumer
@@ -263,10 +264,7 @@ class Reader:
         except KafkaError:
             return []
         self._looked_at = time.monotonic()
-        known = self._identities
-        again = [topic for topic, each in found.items() if topic in known and known[topic].id != each.id]
-        self._identities = {**known, **found}
-        return again
+        return self._identities.note(found)
 
     def _follow_from_beginning(
         self, topics: Collection[str], positions: Mapping[TopicPartition, int]
@@ -274,10 +272,11 @@ class Reader:
         """Assign all partitions that topics have by now, from their beginning on, and others as before."""
         for topic in topics:
             self.on_made_again(topic)
+        found = {topic: identity for topic in topics if (identity := self._identities.get(topic))}
         starts = {
             TopicPartition(topic, number): 0
-            for topic in topics
-            for number in range(self._identities[topic].partitions)
+            for topic, identity in found.items()
+            for number in range(identity.partitions)
         }
         others = {each: position for each, position in positions.items() if each.topic not in topics}
         self._assign(starts | others)

@@ -1,12 +1,13 @@
 """Ids of topics, by which one that was deleted and created again is told from the one before."""
 
-from collections.abc import Collection
+import random
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from uuid import UUID
 
-from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import NodeNotReadyError
+from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.errors import KafkaError, NodeNotReadyError
 from aiokafka.protocol.abstract import AbstractType
 from aiokafka.protocol.api import Response
 from aiokafka.protocol.types import (
@@ -32,15 +33,64 @@ class Identity:
     partitions: int
 
 
+class Identities:
+    """Identities of topics over time, by which those that were made again are found."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Identity] = {}
+        self._former: set[UUID] = set()
+        """Ids of topics that others have followed: no topic is given one of them again."""
+
+    def get(self, topic: str) -> Identity | None:
+        """Return the identity of a topic, if it is known."""
+        return self._known.get(topic)
+
+    def note(self, told: Mapping[str, Identity]) -> list[str]:
+        """Note what a broker tells; return the topics that were made again since they were known.
+
+        A broker whose metadata lags behind still tells of the topics before, which is left out.
+        """
+        again = []
+        for topic, identity in told.items():
+            if identity.id in self._former:
+                continue
+            known = self._known.get(topic)
+            self._known[topic] = identity
+            if known is not None and known.id != identity.id:
+                self._former.add(known.id)
+                again.append(topic)
+        return again
+
+    def forget(self, topic: str) -> None:
+        """Forget a topic, and take the next one of its name for the same, unless it is one from before."""
+        self._known.pop(topic, None)
+
+
 async def ask_identities(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, Identity]:
     """Ask a broker for the identities of those of the topics that exist; none of brokers before Kafka 2.8.
 
+    Brokers to which there is a connection are asked first, and the next one if one does not answer.
+
     Raises:
-        KafkaError: it does not answer.
+        KafkaError: none answers.
     """
-    node = client.get_random_node()
-    if node is None:
-        raise NodeNotReadyError("no broker is known")
+    nodes = [broker.nodeId for broker in client.cluster.brokers()]
+    random.shuffle(nodes)
+    failure: KafkaError = NodeNotReadyError("no broker is known")
+    for node in sorted(nodes, key=lambda node: not _is_connected(client, node)):
+        try:
+            return await _ask_identities(client, node, topics)
+        except KafkaError as error:
+            failure = error
+    raise failure
+
+
+def _is_connected(client: AIOKafkaClient, node: int) -> bool:
+    connection = client._conns.get((node, ConnectionGroup.DEFAULT))  # noqa: SLF001 there is no getter
+    return connection is not None and connection.connected()
+
+
+async def _ask_identities(client: AIOKafkaClient, node: int, topics: Collection[str]) -> dict[str, Identity]:
     no_tags: dict[int, bytes] = {}
     named = [(_NO_ID, name, no_tags) for name in sorted(topics)]
     may_create = tells_cluster_rights = tells_topic_rights = False

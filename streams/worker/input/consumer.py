@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import (
@@ -27,7 +26,7 @@ from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from dehusk.streams.kafka.topic_ids import Identity, ask_identities
+from dehusk.streams.kafka.topic_ids import Identities, Identity, ask_identities
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread, Hooks
 from dehusk.streams.worker.input.lag import Arrivals, find_bounds, lag_of
@@ -61,8 +60,8 @@ class Consumer(driver.Consumer):
         self._passing: dict[TP, int] = {}
         """Offsets behind those without a message, while they are committed."""
         self._passing_task: asyncio.Future[Any] | None = None
-        self._ids: dict[str, UUID] = {}
-        """Ids of the topics, since their partitions were assigned."""
+        self._identities = Identities()
+        """Identities of the topics, since their partitions were assigned."""
         self._made_again: set[TP] = set()
         """Partitions of topics that were made again, until they are read from their beginning."""
         self.arrivals = Arrivals()
@@ -236,10 +235,8 @@ class Consumer(driver.Consumer):
         if not topics:
             return
         found = await self._thread.ask(partial(_ask_identities, topics=topics))
-        for topic, identity in found.items():
-            if self._ids.setdefault(topic, identity.id) != identity.id:
-                self._ids[topic] = identity.id
-                self._made_again |= {each for each in partitions if each.topic == topic and each not in but}
+        again = self._identities.note(found)
+        self._made_again |= {each for each in partitions if each.topic in again and each not in but}
 
     async def _restart_topics_made_again(self) -> None:
         """Read the partitions of topics that were made again from their beginning."""
@@ -387,7 +384,7 @@ class Consumer(driver.Consumer):
         for partition in assigned:
             self._forget(partition)
             self._made_again.discard(partition)
-            self._ids.pop(partition.topic, None)
+            self._identities.forget(partition.topic)
         self._give_up_lost()
         await super().on_partitions_assigned(assigned, generation_id)
 
