@@ -207,7 +207,9 @@ class Reader:
                 if await self._consumer.position(partition) >= ends[partition]:
                     self.on_passed(partition, ends.pop(partition))
                     self._consumer.pause(partition)
-        if again := await self._made_again():
+        async with asyncio.timeout(STALL_SECONDS):
+            again = await self._insist_on_look()
+        if again:
             raise UnavailableError(f"topic {again[0]} was deleted and created again while it was read")
 
     async def _next_records(self, ends: Mapping[TopicPartition, int]) -> Fetched:
@@ -250,7 +252,8 @@ class Reader:
                 fetched = await self._fetch(timeout_ms=_FOLLOW_MS)
                 for record in chain.from_iterable(fetched.values()):
                     yield _message(record), record.timestamp
-                if time.monotonic() > self._looked_at + _LOOK_SECONDS and (again := await self._made_again()):
+                is_due = time.monotonic() > self._looked_at + _LOOK_SECONDS
+                if is_due and (again := await self._insist_on_look()):
                     self._follow_from_beginning(again, await self._positions())
                     continue
                 for partition in self._consumer.assignment():
@@ -265,6 +268,13 @@ class Reader:
             return []
         self._looked_at = time.monotonic()
         return self._identities.note(found)
+
+    async def _insist_on_look(self) -> list[str]:
+        """Look at the topics until a broker answers; while none does, nothing could be read either."""
+        while True:
+            with suppress(KafkaError):
+                return await self._made_again()
+            await asyncio.sleep(_LOOK_SECONDS)
 
     def _follow_from_beginning(
         self, topics: Collection[str], positions: Mapping[TopicPartition, int]

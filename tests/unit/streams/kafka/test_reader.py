@@ -1,10 +1,20 @@
-"""Times of records, as readers of topics tell them."""
+"""Times of records, as readers of topics tell them, and topics made again while they are followed."""
 
+import asyncio
+from contextlib import aclosing
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from unittest.mock import AsyncMock, Mock
+from uuid import UUID
 
 import pytest
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaConnectionError
 
-from dehusk.streams.kafka.reader import record_time
+from dehusk.streams.kafka import reader as reader_module
+from dehusk.streams.kafka.reader import Reader, record_time
+from dehusk.streams.kafka.topic_ids import Identities, Identity
+from dehusk.streams.settings import KafkaSettings
 
 
 @pytest.mark.parametrize(
@@ -18,3 +28,28 @@ from dehusk.streams.kafka.reader import record_time
 )
 def test_a_record_has_a_time_whatever_its_producer_counts(milliseconds: int, time: datetime) -> None:
     assert record_time(milliseconds) == time
+
+
+async def test_following_goes_on_once_a_broker_answers_which_topic_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    partition, old, new = TopicPartition("out", 0), Identity(UUID(int=1), 1), Identity(UUID(int=2), 2)
+    record = SimpleNamespace(topic="out", partition=0, offset=9, key=None, value=b"", headers=(), timestamp=0)
+    consumer = Mock(
+        getmany=AsyncMock(side_effect=[{}, {partition: [record]}]),
+        position=AsyncMock(return_value=9),
+        assignment=Mock(return_value={partition}),
+    )
+    told = [KafkaConnectionError("gone"), KafkaConnectionError("gone"), {"out": new}]
+    monkeypatch.setattr(reader_module, "_identify", AsyncMock(side_effect=told))
+    monkeypatch.setattr(reader_module, "_LOOK_SECONDS", 0.001)
+    known = Identities()
+    known.note({"out": old})
+    reader = Reader(KafkaSettings(), consumer, {partition: 9}, known)
+    again: list[str] = []
+    reader.on_made_again = again.append
+    async with asyncio.timeout(30), aclosing(reader.follow()) as followed:
+        assert (await anext(followed))[0].offset == 9
+    assert again == ["out"]
+    assert consumer.assign.call_args.args == ([partition, TopicPartition("out", 1)],)
+    assert reader.id_of("out") == new.id
