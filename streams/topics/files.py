@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from uuid import UUID
 
 import orjson
 
@@ -51,7 +52,7 @@ class TopicFiles:
     is_incomplete: bool = False
     """True if Kafka has deleted records before they were read, or the registry does not know their schema."""
     _topic_id: str = ""
-    """Id of the topic; empty where brokers tell none."""
+    """Id of the topic; empty where brokers have told none."""
 
     async def write(self, *, follow: bool) -> None:
         """Write the documents that are not in the folder yet; with `follow`, those that come, too, for ever.
@@ -62,7 +63,7 @@ class TopicFiles:
             UnavailableError: the brokers, or the registry of a document's schema, do not answer.
         """
         async with open_documents(self.kafka, self.topic, follow=follow) as reader:
-            self._topic_id = str(reader.id_of(self.topic) or "")
+            self._check_id(reader.id_of(self.topic))
             offsets = self._starts(await reader.bounds())
             reader.on_made_again = self._refuse
             reader.on_deleted = lambda partition, begin: self._skip(offsets, partition.partition, begin)
@@ -75,12 +76,20 @@ class TopicFiles:
             finally:  # what was passed without a document is noted, too
                 self.folder.end_run()
 
+    def _check_id(self, told: UUID | None) -> None:
+        """Note the id of the topic; where none is told, that of the folder stands.
+
+        Raises:
+            ConfigurationError: it is not that of the folder.
+        """
+        noted = (self.folder.end or {}).get(_TOPIC_ID, "")
+        self._topic_id = noted if told is None else str(told)
+        if noted and self._topic_id != noted:
+            self._refuse(self.topic)
+
     def _starts(self, held: Mapping[int, tuple[int, int]]) -> dict[int, int]:
         """Return the offset of each partition from which on it is not in the folder, given their bounds."""
-        end = self.folder.end or {}
-        if self._topic_id != end.get(_TOPIC_ID, self._topic_id):
-            self._refuse(self.topic)
-        known = {int(partition): at for partition, at in end.get(_OFFSETS, {}).items()}
+        known = {int(partition): at for partition, at in (self.folder.end or {}).get(_OFFSETS, {}).items()}
         for partition, offset in known.items():
             if partition not in held or offset > held[partition][1]:
                 raise ConfigurationError(
