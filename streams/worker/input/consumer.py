@@ -6,8 +6,6 @@ and creates it again. aiokafka would silently continue at another position; here
 
 import asyncio
 import logging
-import math
-import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,7 +17,6 @@ from aiokafka.errors import (
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
 )
-from faust.exceptions import ConsumerNotStarted
 from faust.tables.recovery import RebalanceAgain
 from faust.transport import conductor
 from faust.transport.consumer import ensure_TP
@@ -31,35 +28,22 @@ from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread, Hooks
 from dehusk.streams.worker.input.lag import Arrivals, find_bounds, lag_of
 from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.passing import PassingConsumer
 
 _log = logging.getLogger(__name__)
 
 
-class Consumer(driver.Consumer):
+class Consumer(PassingConsumer):
     """Consumer that reports messages removed before they were read, and restarts re-created topics."""
 
     logger = logging.getLogger("faust")
     idle_seconds = 1.0
     """Longest wait of a consumer whose partitions are all paused until it checks them again."""
-    pass_seconds = 1.0
-    """Shortest time between two searches for offsets without a message."""
-    pass_patience_seconds = 0.05
-    """Longest wait for the commit of such offsets before the other partitions are read."""
     transport: "Transport"
-    _thread: ConsumerThread
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
         super().__init__(*args, **options)
         self._drained = asyncio.Event()
-        self._removed: dict[TP, tuple[int, int]] = {}
-        """Offsets after the last read and after the last removed message, until the latter is committed."""
-        self._fetched: dict[TP, int] = {}
-        """Offset after the last message that was fetched, or that which is committed where none was."""
-        self._passed_at = -math.inf
-        """Monotonic time at which offsets without a message were looked for last."""
-        self._passing: dict[TP, int] = {}
-        """Offsets behind those without a message, while they are committed."""
-        self._passing_task: asyncio.Future[Any] | None = None
         self._identities = Identities()
         """Identities of the topics, since their partitions were assigned."""
         self._made_again: set[TP] = set()
@@ -148,47 +132,6 @@ class Consumer(driver.Consumer):
             self._fetched.update((ensure_TP(each), found[-1].offset + 1) for each, found in records.items())
             return records
         return {}
-
-    async def _commit_passed(self) -> None:
-        """Commit the offsets that hold no message behind the last one, as of transactions and their ends.
-
-        Once Kafka removes them, they would be taken for messages that were not read. No message of these
-        partitions is outstanding, and so no transaction is open; until the commit is over, none is read.
-        The other partitions do not wait for it, as it takes for as long as the group's coordinator is away.
-        """
-        now = time.monotonic()
-        if self._passing or self.should_stop or now < self._passed_at + self.pass_seconds:
-            return
-        self._passed_at = now
-        self._passing = self._find_passed()
-        if self._passing:
-            self._passing_task = self.add_future(self._commit_passing(self._passing))
-            await asyncio.wait([self._passing_task], timeout=self.pass_patience_seconds)
-
-    def _find_passed(self) -> dict[TP, int]:
-        """Return the positions behind offsets without a message where all messages before are committed."""
-        passed = {}
-        for partition, state in self._thread.read_states().items():
-            committed, fetched = self._committed_offset[partition], self._fetched.get(partition)
-            is_done = committed is not None and fetched is not None and committed >= fetched
-            is_removed = partition in self._removed  # these offsets are committed with the next messages'
-            if is_done and not is_removed and state.has_valid_position and state.position > committed:
-                passed[partition] = state.position
-        return passed
-
-    async def _commit_passing(self, passing: dict[TP, int]) -> None:
-        try:
-            with suppress(KafkaError, ConsumerNotStarted):  # they are committed later
-                if await self._thread.commit_aside(dict(passing)):
-                    self._committed_offset.update(passing)
-        finally:
-            passing.clear()
-
-    def _stop_passing(self) -> None:
-        """Give up the commit of offsets without a message: the partitions may be others' soon."""
-        self._passing.clear()
-        if self._passing_task is not None:
-            self._passing_task.cancel()
 
     async def _seek_to_beginning(self) -> None:
         """Seek to the beginning of the partitions of which the group has read nothing."""
