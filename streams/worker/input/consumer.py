@@ -172,14 +172,20 @@ class Consumer(PassingConsumer):
             await self._find_topics_made_again(but=restarted)
 
     async def _find_topics_made_again(self, but: Collection[TP] = ()) -> None:
-        """Note the partitions of topics that were made again, but for some, which are read anew already."""
-        partitions = self._thread.read_states().keys()
-        topics = {partition.topic for partition in partitions}
-        if not topics:
+        """Note the partitions of topics that were made again, but for some, which are read anew already.
+
+        The answer says nothing of those that are assigned anew meanwhile: it may be older than their offsets.
+        """
+        states = self._thread.read_states()
+        if not states:
             return
+        topics = {partition.topic for partition in states}
         found = await self._thread.ask(partial(_ask_identities, topics=topics))
-        again = self._identities.note(found)
-        self._made_again |= {each for each in partitions if each.topic in again and each not in but}
+        now = self._thread.read_states()
+        kept = {partition for partition, state in states.items() if now.get(partition) is state}
+        known = {partition.topic for partition in kept}
+        again = self._identities.note({topic: each for topic, each in found.items() if topic in known})
+        self._made_again |= {each for each in kept if each.topic in again and each not in but}
 
     async def _restart_topics_made_again(self) -> None:
         """Read the partitions of topics that were made again from their beginning."""

@@ -522,6 +522,21 @@ async def test_a_topic_whose_partitions_are_assigned_anew_is_the_one_that_is_the
     assert not consumer._made_again
 
 
+async def test_an_answer_from_before_partitions_are_assigned_anew_says_nothing_of_their_topic(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def tell_late(*_: object, **__: object) -> dict[str, Identity]:
+        kafka.assign(TopicPartition("raw", 0))
+        return {"raw": Identity(UUID(int=1), 2)}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(consumer_module, "_ask_identities", tell_late)
+        await consumer._find_topics_made_again()
+    identify(2)
+    await consumer._find_topics_made_again()
+    assert not consumer._made_again
+
+
 async def test_removed_messages_are_passed_over_once_no_transaction_is_open(
     fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
 ) -> None:
