@@ -26,7 +26,7 @@ from dehusk.streams.kafka.consumer import started
 from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import consumer_options
-from dehusk.streams.kafka.topic_ids import Identities, Identity, ask_identities
+from dehusk.streams.kafka.topic_ids import Identities, ask_identities
 from dehusk.streams.settings import KIB, MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
@@ -97,7 +97,7 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
     ) as consumer:
         with kafka_errors(settings):
             identities = Identities()
-            identities.note(await _identify(consumer, {topic.name for topic in topics}))
+            identities.note(await ask_identities(consumer, {topic.name for topic in topics}))
             ends = await consumer.end_offsets(partitions)
         yield Reader(settings, consumer, ends, identities)
 
@@ -261,11 +261,8 @@ class Reader:
                 await self._assign_new_partitions()
 
     async def _made_again(self) -> list[str]:
-        """Return the topics that were made again since they were last looked at, if brokers answer."""
-        try:
-            found = await _identify(self._consumer, {partition.topic for partition in self._ends})
-        except KafkaError:
-            return []
+        """Return the topics that were made again since they were last looked at."""
+        found = await ask_identities(self._consumer, {partition.topic for partition in self._ends})
         self._looked_at = time.monotonic()
         return self._identities.note(found)
 
@@ -325,10 +322,6 @@ class Reader:
         self._consumer.assign(list(starts))
         for partition, start in starts.items():
             self._consumer.seek(partition, start)
-
-
-async def _identify(consumer: AIOKafkaConsumer, topics: Collection[str]) -> dict[str, Identity]:
-    return await ask_identities(consumer._client, topics)  # noqa: SLF001 there is no getter
 
 
 def _log_made_again(topic: str) -> None:

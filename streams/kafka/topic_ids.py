@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from uuid import UUID
 
+from aiokafka import AIOKafkaConsumer
 from aiokafka.client import AIOKafkaClient, ConnectionGroup
 from aiokafka.errors import KafkaError, NodeNotReadyError
 from aiokafka.protocol.abstract import AbstractType
@@ -66,7 +67,7 @@ class Identities:
         self._known.pop(topic, None)
 
 
-async def ask_identities(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, Identity]:
+async def ask_identities(consumer: AIOKafkaConsumer, topics: Collection[str]) -> dict[str, Identity]:
     """Ask a broker for the identities of those of the topics that exist; none of brokers before Kafka 2.8.
 
     Brokers to which there is a connection are asked first, and the next one if one does not answer.
@@ -74,6 +75,7 @@ async def ask_identities(client: AIOKafkaClient, topics: Collection[str]) -> dic
     Raises:
         KafkaError: none answers.
     """
+    client = consumer._client  # noqa: SLF001 there is no getter
     nodes = [broker.nodeId for broker in client.cluster.brokers()]
     random.shuffle(nodes)
     failure: KafkaError = NodeNotReadyError("no broker is known")
@@ -86,7 +88,7 @@ async def ask_identities(client: AIOKafkaClient, topics: Collection[str]) -> dic
 
 
 def _is_connected(client: AIOKafkaClient, node: int) -> bool:
-    connection = client._conns.get((node, ConnectionGroup.DEFAULT))  # noqa: SLF001 there is no getter
+    connection = client._conns.get((node, ConnectionGroup.DEFAULT))  # noqa: SLF001 likewise
     return connection is not None and connection.connected()
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import (
     KafkaError,
     NoOffsetForPartitionError,
@@ -23,7 +23,7 @@ from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from dehusk.streams.kafka.topic_ids import Identities, Identity, ask_identities
+from dehusk.streams.kafka.topic_ids import Identities, ask_identities
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread, Hooks
 from dehusk.streams.worker.input.lag import Arrivals, find_bounds, lag_of
@@ -180,7 +180,7 @@ class Consumer(PassingConsumer):
         if not states:
             return
         topics = {partition.topic for partition in states}
-        found = await self._thread.ask(partial(_ask_identities, topics=topics))
+        found = await self._thread.ask(partial(ask_identities, topics=topics))
         now = self._thread.read_states()
         kept = {partition for partition, state in states.items() if now.get(partition) is state}
         known = {partition.topic for partition in kept}
@@ -363,10 +363,6 @@ class Consumer(PassingConsumer):
         """Finish and commit what is in flight."""
         self._stop_passing()
         await super().on_stop()
-
-
-async def _ask_identities(consumer: AIOKafkaConsumer, topics: Collection[str]) -> dict[str, Identity]:
-    return await ask_identities(consumer._client, topics)  # noqa: SLF001 there is no getter
 
 
 def _describe(partition: TP) -> str:

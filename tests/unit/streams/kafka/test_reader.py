@@ -41,7 +41,7 @@ async def test_following_goes_on_once_a_broker_answers_which_topic_is_there(
         assignment=Mock(return_value={partition}),
     )
     told = [KafkaConnectionError("gone"), KafkaConnectionError("gone"), {"out": new}]
-    monkeypatch.setattr(reader_module, "_identify", AsyncMock(side_effect=told))
+    monkeypatch.setattr(reader_module, "ask_identities", AsyncMock(side_effect=told))
     monkeypatch.setattr(reader_module, "_LOOK_SECONDS", 0.001)
     known = Identities()
     known.note({"out": old})

@@ -12,12 +12,13 @@ from dehusk.streams.kafka.topic_ids import Identities, Identity, ask_identities
 OLD, NEW = Identity(UUID(int=1), 4), Identity(UUID(int=2), 4)
 
 
-class Client:
-    """aiokafka's client of brokers by their numbers; some of them are away, and some are connected."""
+class Consumer:
+    """aiokafka's consumer of brokers by their numbers; some of them are away, and some are connected."""
 
     def __init__(self, *brokers: int, away: frozenset[int] = frozenset(), connected: int = -1) -> None:
         self.cluster = SimpleNamespace(brokers=lambda: [SimpleNamespace(nodeId=each) for each in brokers])
         self._conns = {(connected, ConnectionGroup.DEFAULT): SimpleNamespace(connected=lambda: True)}
+        self._client = self
         self._away = away
         self.asked: list[int] = []
 
@@ -36,18 +37,18 @@ class Client:
 
 
 async def test_another_broker_is_asked_where_one_is_away() -> None:
-    client = Client(1, 2, 3, away=frozenset({1, 2}))
-    assert await ask_identities(client, ["raw"]) == {"raw": NEW}
+    consumer = Consumer(1, 2, 3, away=frozenset({1, 2}))
+    assert await ask_identities(consumer, ["raw"]) == {"raw": NEW}
     with pytest.raises(KafkaConnectionError):
-        await ask_identities(Client(1, 2, away=frozenset({1, 2})), ["raw"])
+        await ask_identities(Consumer(1, 2, away=frozenset({1, 2})), ["raw"])
     with pytest.raises(NodeNotReadyError):
-        await ask_identities(Client(), ["raw"])
+        await ask_identities(Consumer(), ["raw"])
 
 
 async def test_a_broker_is_asked_to_which_there_is_a_connection() -> None:
-    client = Client(*range(50), connected=7)
-    await ask_identities(client, ["raw"])
-    assert client.asked == [7]
+    consumer = Consumer(*range(50), connected=7)
+    await ask_identities(consumer, ["raw"])
+    assert consumer.asked == [7]
 
 
 def test_a_broker_that_lags_behind_makes_no_topic_again() -> None:

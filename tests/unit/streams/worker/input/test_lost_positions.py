@@ -460,7 +460,7 @@ def identify(monkeypatch: pytest.MonkeyPatch):
     async def ask(_consumer, topics) -> dict[str, Identity]:
         return {each: Identity(UUID(int=numbers[each]), 2) for each in topics if numbers[each]}
 
-    monkeypatch.setattr(consumer_module, "_ask_identities", ask)
+    monkeypatch.setattr(consumer_module, "ask_identities", ask)
     return lambda number: numbers.update(raw=number)
 
 
@@ -530,7 +530,7 @@ async def test_an_answer_from_before_partitions_are_assigned_anew_says_nothing_o
         return {"raw": Identity(UUID(int=1), 2)}
 
     with monkeypatch.context() as patch:
-        patch.setattr(consumer_module, "_ask_identities", tell_late)
+        patch.setattr(consumer_module, "ask_identities", tell_late)
         await consumer._find_topics_made_again()
     identify(2)
     await consumer._find_topics_made_again()
