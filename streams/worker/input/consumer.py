@@ -12,11 +12,8 @@ from functools import partial
 from typing import Any
 
 from aiokafka import TopicPartition
-from aiokafka.errors import (
-    KafkaError,
-    NoOffsetForPartitionError,
-    OffsetOutOfRangeError,
-)
+from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
+from faust.exceptions import ConsumerNotStarted
 from faust.tables.recovery import RebalanceAgain
 from faust.transport import conductor
 from faust.transport.consumer import ensure_TP
@@ -39,6 +36,8 @@ class Consumer(PassingConsumer):
     logger = logging.getLogger("faust")
     idle_seconds = 1.0
     """Longest wait of a consumer whose partitions are all paused until it checks them again."""
+    identify_seconds = 2.0
+    """Longest time for which a rebalance waits to find topics that were made again."""
     transport: "Transport"
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
@@ -179,25 +178,31 @@ class Consumer(PassingConsumer):
         states = self._thread.read_states()
         if not states:
             return
-        topics = {partition.topic for partition in states}
-        found = await self._thread.ask(partial(ask_identities, topics=topics))
+        found = await self._thread.ask(partial(ask_identities, topics={each.topic for each in states}))
         now = self._thread.read_states()
         kept = {partition for partition, state in states.items() if now.get(partition) is state}
-        known = {partition.topic for partition in kept}
-        again = self._identities.note({topic: each for topic, each in found.items() if topic in known})
+        again = self._identities.note({each.topic: found[each.topic] for each in kept if each.topic in found})
         self._made_again |= {each for each in kept if each.topic in again and each not in but}
 
     async def _restart_topics_made_again(self) -> None:
         """Read the partitions of topics that were made again from their beginning."""
         states = self._thread.read_states()
         self._made_again &= states.keys()
-        if not self._made_again:
+        ready = [each for each in self._made_again if not self._awaits_transactions(each)]
+        if not ready:
             return
-        beginnings = await self.earliest_offsets(*self._made_again)
+        beginnings = await self.earliest_offsets(*ready)
         for partition, beginning in beginnings.items():
             is_anew = self._thread.read_states().get(partition) is not states[partition]
             if not is_anew and await self._restart(partition, beginning, "was deleted and created again"):
                 self._made_again.discard(partition)
+
+    async def _restart_before_others_read(self) -> None:
+        """Commit the beginnings of topics that were made again: whoever has them next knows none before."""
+        with suppress(KafkaError, ConsumerNotStarted, TimeoutError):
+            async with asyncio.timeout(self.identify_seconds):
+                await self._find_topics_made_again()
+                await self._restart_topics_made_again()
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
         """Continue after the removed messages.
@@ -246,8 +251,8 @@ class Consumer(PassingConsumer):
 
     def _awaits_transactions(self, partition: TP) -> bool:
         """Return True if transactions may still commit offsets of messages in flight."""
-        is_in_flight = any(message.tp == partition for message in self.unacked)
-        return self.transport.hooks.is_transactional and is_in_flight
+        is_transactional = self.transport.hooks.is_transactional
+        return is_transactional and any(message.tp == partition for message in self.unacked)
 
     async def perform_seek(self) -> None:
         """Seek to the committed offsets of the assigned partitions, and forget what was read after them.
@@ -292,6 +297,8 @@ class Consumer(PassingConsumer):
         if not self.transport.membership.is_given_up:
             self.app.flow_control.clear()
             await self.wait_empty()
+            if not self.app.should_stop:
+                await self._restart_before_others_read()
         await super().on_partitions_revoked(revoked)
 
     def _new_offset(self, tp: TP) -> int | None:

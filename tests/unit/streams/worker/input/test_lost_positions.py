@@ -537,6 +537,33 @@ async def test_an_answer_from_before_partitions_are_assigned_anew_says_nothing_o
     assert not consumer._made_again
 
 
+async def test_a_topic_that_is_made_again_is_read_from_its_beginning_though_its_partitions_are_taken_away(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    await consumer._find_topics_made_again()
+    consumer.ack(message(99))
+    identify(2)
+    await consumer.on_partitions_revoked({FIRST})
+    assert committed(kafka)[-1] == 0
+    assert not consumer._made_again
+
+
+async def test_a_rebalance_goes_on_though_no_broker_tells_which_topics_are_there(
+    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    monkeypatch.setattr(consumer, "identify_seconds", 0.01)
+
+    async def wait(*_: object, **__: object) -> None:
+        await asyncio.sleep(600)
+
+    for ask in (AsyncMock(side_effect=KafkaConnectionError("gone")), wait):
+        monkeypatch.setattr(consumer_module, "ask_identities", ask)
+        async with asyncio.timeout(30):
+            await consumer.on_partitions_revoked({FIRST})
+
+
 async def test_removed_messages_are_passed_over_once_no_transaction_is_open(
     fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
 ) -> None:
