@@ -27,8 +27,6 @@ from dehusk.training.kinds import kind_of
 from dehusk.training.pages.labels import DROPPED, TAUGHT, write_labels
 from dehusk.training.runs import MAX_SEED, Preparation, report
 
-"""Largest seed that all frameworks take."""
-
 
 @click.command("teach")
 @processes_option
