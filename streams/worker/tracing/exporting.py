@@ -27,8 +27,8 @@ _EXPORT_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk._shared_internal
 """Loggers that warn of each failed attempt and each dropped span."""
 _HEADER_LOGGER = "opentelemetry.util.re"
 _HEADERS_ADVICE = "headers have the form name=value,name=value, with %XX for what is no letter or digit"
-_SETTING_LOGGERS = ("opentelemetry.sdk.trace", _HEADER_LOGGER)
-"""Loggers that warn of a variable whose value OpenTelemetry ignores."""
+_SETTING_LOGGERS = ("opentelemetry.sdk.trace", "opentelemetry.sdk.resources", _HEADER_LOGGER)
+"""Loggers that, beside those of the exporter, warn of a variable whose value OpenTelemetry ignores."""
 _log = logging.getLogger(__name__)
 
 
@@ -54,9 +54,9 @@ async def exported_traces(
                 provider.add_span_processor(BatchSpanProcessor(exporter))
             except ValueError as error:
                 raise ConfigurationError(f"OpenTelemetry refuses a variable OTEL_…: {error}") from error
-        if ignored.text:
+        if warning := ignored.text or first_warning.text:  # nothing is exported yet
             provider.shutdown()
-            raise ConfigurationError(f"OpenTelemetry ignores a variable OTEL_…: {ignored.text}")
+            raise ConfigurationError(f"OpenTelemetry ignores a variable OTEL_…: {warning}")
         try:
             yield SpanTraces(provider.get_tracer("dehusk", version("dehusk")), group)
         finally:

@@ -70,6 +70,9 @@ async def test_a_variable_that_opentelemetry_refuses_is_named(monkeypatch: pytes
         ("OTEL_BSP_MAX_QUEUE_SIZE", "x", "Unable to parse value for OTEL_BSP_MAX_QUEUE_SIZE as integer"),
         ("OTEL_TRACES_SAMPLER", "some", "Couldn't recognize sampler some"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "authorization Bearer secret", "headers have the form name=value"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "x", "Invalid timeout value 'x'"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "brotli", "Unsupported compression type: brotli"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "team", "Invalid key value resource attribute pair team"),
         ("OTEL_SPAN_LINK_COUNT_LIMIT", "x", "OTEL_SPAN_LINK_COUNT_LIMIT must be a non-negative integer"),
     ],
 )
