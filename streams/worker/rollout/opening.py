@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Rollout, Scope
-from dehusk.streams.availability import Dependency, describe_unavailable, watch
+from dehusk.streams.availability import Dependency, describe_unavailable
 from dehusk.streams.kafka.client import check_control_topic, find_topics
 from dehusk.streams.kafka.errors import refusal_or
 from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
@@ -97,8 +97,17 @@ class TopicCheck:
         )
 
     async def run(self) -> None:
-        """Check the topic every minute until cancelled."""
-        await watch(self.dependency, self.check, _SETTINGS_SECONDS)
+        """Check the topic every minute until cancelled; that brokers do not answer is told elsewhere."""
+        while True:
+            try:
+                await self.check()
+            except UnavailableError:
+                pass
+            except ConfigurationError as error:
+                self.dependency.missed(error)
+            else:
+                self.dependency.answered()
+            await asyncio.sleep(_SETTINGS_SECONDS)
 
     async def check(self) -> None:
         """Check that the topic keeps the last record of each key; that it is there is told elsewhere.

@@ -101,8 +101,9 @@ async def test_a_topic_that_is_not_read_in_time_is_named_with_the_reason(monkeyp
 
 
 async def test_a_control_topic_is_checked_while_the_worker_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    topics = [Topic("control", 1, 1, cleanup_policy=policy) for policy in ("compact", "delete", "compact")]
-    described, told = iter([*topics, None]), []
+    kept, fading = (Topic("control", 1, 1, cleanup_policy=policy) for policy in ("compact", "delete"))
+    away = UnavailableError("no broker answers")
+    described, told = iter([kept, away, fading, away, kept, None]), []
     checking = TopicCheck(ControlTopic(KafkaSettings(), "control"))
 
     async def find(_kafka, is_wanted) -> dict[str, Topic]:
@@ -111,6 +112,8 @@ async def test_a_control_topic_is_checked_while_the_worker_runs(monkeypatch: pyt
         topic = next(described, ...)
         if topic is ...:
             raise asyncio.CancelledError
+        if isinstance(topic, UnavailableError):
+            raise topic
         return {topic.name: topic} if topic else {}
 
     monkeypatch.setattr(opening, "find_topics", find)
@@ -118,4 +121,4 @@ async def test_a_control_topic_is_checked_while_the_worker_runs(monkeypatch: pyt
     with suppress(asyncio.CancelledError):
         await checking.run()
     fault = "topic control is no control topic: its cleanup.policy is delete, and has to be compact"
-    assert told == ["", "", fault, "", ""]
+    assert told == ["", "", "", fault, fault, "", ""]
