@@ -66,11 +66,19 @@ cdef inline bint is_named_icon(Element *element) noexcept:
         if not (c"a" <= name.data[position] <= c"z" or is_digit(name.data[position]) or name.data[position] == c"_"):
             return False
     classes = lexbor.value_of(element.classes)
-    return name.length > 0 and (
-        lexbor.contains(classes, b"material-icon")
-        or lexbor.contains(classes, b"material-symbol")
-        or lexbor.contains(classes, b"google-symbol")
-    )
+    while name.length and classes.length:
+        if _names_icon_font(_next_name(&classes)):
+            return True
+    return False
+
+
+cdef inline bint _names_icon_font(String part) noexcept:
+    """Return True for a font of icons, or one of its styles: `material-icons-outlined`."""
+    cdef bytes family
+    for family in (b"material-icon", b"material-symbol", b"google-symbol", b"google-material-icon"):
+        if part.length >= <size_t> len(family) and not memcmp(part.data, <const char *> family, len(family)):
+            return True
+    return False
 
 
 cdef inline bint stands_alone(Element *element) noexcept:

@@ -104,6 +104,11 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
             "<p>1 <i class=material-icons>New</i> <i class=icon>home</i> <b class=material-icons><i>a</i>",
             ["1 New home a"],
         ),
+        (
+            "<p><a class=c-material-icon>raw</a> <i class='a google-material-icons-filled'>menu</i>b "
+            "<b class=x-material-icons>sort</b> <i class='a material-icon'>home</i>",
+            ["raw b sort"],
+        ),
         ("<p>9 <span class=sr-only-ish>a</span> <span class='not-sr-only sr'>b", ["9 a b"]),
         (
             f"<p>9 <span class=sr-only>{WORDS}</span><p>8 <span class=sr-only>{WORDS[:300]}",
