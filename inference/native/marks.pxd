@@ -32,19 +32,19 @@ cdef inline bint is_permalink(Element *link) noexcept:
 cdef inline bint goes_on(Element *element):
     """Return True if an element stands directly after one that it was a part of before an editor split it.
 
-    Such are two links to the same address, with the same classes, and two runs of text of Word.
+    Such are two links to the same address, and two runs of text of Word. Links with classes are parts of
+    a design, such as labels, and each has a text of its own.
     """
     cdef Element *before = <Element *> element.node.prev
-    cdef String address, classes
+    cdef String address
     if before == NULL or before.node.type != lexbor.ELEMENT or before.node.name != element.node.name:
         return False
-    classes = lexbor.value_of(element.classes)
-    if lexbor.contains(classes, b"TextRun"):
+    if lexbor.contains(lexbor.value_of(element.classes), b"TextRun"):
         return lexbor.contains(lexbor.value_of(before.classes), b"TextRun")
+    if element.classes != NULL or before.classes != NULL:
+        return False
     address = value_of(element, HREF)
-    return address.length > 0 and address.data[0] != c"#" and (
-        same(address, value_of(before, HREF)) and same(classes, lexbor.value_of(before.classes))
-    )
+    return address.length > 0 and address.data[0] != c"#" and same(address, value_of(before, HREF))
 
 
 cdef inline bint is_named_icon(Element *element) noexcept:

@@ -53,7 +53,8 @@ LINKS = "write a review see all one two"
         ("<em>Surround Ready</em>NVIDIA sells <b>GPU Boost 2.0</b>This in 31<i>Jul at noon</i>", PHRASES),
         ("5<i class=icon></i>6 <i class=icon></i>New<b class=caret></b>York", "5 6 New York"),
         ("<a href=a>write a review</a><a href=b>see all</a> <a href='#'>one</a><a href='#'>two</a>", LINKS),
-        ("<a href=a class=x>sports</a><a href=a class=y>more</a><a href=a class=y>News", "sports more News"),
+        ("<a href=a class=x>sports</a><a href=a>more</a><a href=a>News", "sports more News"),
+        ("<a href=a class=x>Politics</a><a href=a class=x>politics", "Politics politics"),
         ("<span class=TextRun>one</span><span class=Run>two</span><span>three</span>", "one two three"),
         ("<b>Colour:</b>red <b>Size:</b>12 fast<b>Cons:</b>Dear", "Colour: red Size: 12 fast Cons: Dear"),
     ],
@@ -72,7 +73,7 @@ def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str)
         ),
         ("<code>a b</code><code>Foo</code>", "a bFoo"),
         (
-            "<a href=a>Co</a><a href=a rel=x>ntact us</a> <a href=a class=x>Br</a><a href=a class=x>ands",
+            "<a href=a>Co</a><a href=a rel=x>ntact us</a> <a href=a>Br</a><a href=a>ands",
             "Contact us Brands",
         ),
         ("<span class='NormalTextRun A'>child</span><span class='NormalTextRun B'>ren</span>", "children"),
