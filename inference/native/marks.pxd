@@ -47,6 +47,18 @@ cdef inline bint goes_on(Element *element):
     return address.length > 0 and address.data[0] != c"#" and same(address, value_of(before, HREF))
 
 
+cdef inline bint is_drawn_icon(Element *element) noexcept:
+    """Return True for an empty element that a style draws an icon in: `<i class="fa fa-clock">`.
+
+    Other elements with classes may be empty, too: a `<wbr>`, or bold text that an editor has emptied.
+    """
+    cdef String name
+    if element.classes == NULL or element.node.first_child != NULL:
+        return False
+    name = tag_name(element.node.name)
+    return spells(name, b"i") or spells(name, b"b")
+
+
 cdef inline bint is_named_icon(Element *element) noexcept:
     """Return True if all of an element's text is the name of an icon, which a font draws in its place.
 

@@ -310,7 +310,7 @@ cdef class Walk:
             self._shift = c" "
         elif row.kind == TIGHT:
             self._ended, self._begun = &row.element.node, NULL
-            if row.element.node.first_child == NULL and row.element.classes != NULL:
+            if marks.is_drawn_icon(row.element):
                 self._edges |= edges.START | edges.END
         if self._recording._depth:
             self._recording.leave(index, self._leaves.used)

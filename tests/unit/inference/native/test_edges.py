@@ -77,6 +77,10 @@ def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str)
             "Contact us Brands",
         ),
         ("<span class='NormalTextRun A'>child</span><span class='NormalTextRun B'>ren</span>", "children"),
+        (
+            "super<wbr class=x>cali un<strong class=x></strong>done a<i class=x> </i>b foo<i></i>bar",
+            "supercali undone a b foobar",
+        ),
         ("foo<b></b>bar <b>on a PC</b>s <b>the big PC</b>MAX", "foobar on a PCs the big PCMAX"),
     ],
 )
