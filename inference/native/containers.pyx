@@ -252,6 +252,7 @@ cdef bint _is_heading(Element *element):
     """Return True for an element with the role of a heading, such as that of a folded section.
 
     One that holds a paragraph, or much text, is named so for screen readers to stop at it: a comment, for example.
+    One that holds a list, a table, code or a heading leaves these what they are.
     """
     cdef Node *node = &element.node
     cdef size_t seen = 0
@@ -259,7 +260,9 @@ cdef bint _is_heading(Element *element):
         return False
     while node != NULL:
         seen += 1 + lexbor.text_of(node).length
-        if seen > MAX_HEADING or node.name == PARAGRAPH and node != &element.node:
+        if seen > MAX_HEADING or node != &element.node and (
+            node.name == PARAGRAPH or node.name < lexbor.NUMBERED_TAGS and _containers_of_tags[node.name]
+        ):
             return False
         node = lexbor.following(node, &element.node)
     return True
