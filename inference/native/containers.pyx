@@ -269,9 +269,9 @@ cdef bint _is_heading(Element *element):
 
 
 cdef int _aria_level(Element *element) except -1:
-    """Return the level of a heading by role: the second unless it is declared."""
+    """Return the level of a heading by role: the second unless it is declared, at most the sixth."""
     level = attributes(element).get("aria-level", "")
-    return int(level) if len(level) == 1 and level in "123456" else 2
+    return min(int(level), 6) if len(level) == 1 and level in "123456789" else 2
 
 
 cdef bint _is_figure(Element *element) except -1:

@@ -99,6 +99,7 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
         ),
         (f"<div role=heading>{'a' * 300}</div><p>b <i role=heading>c</i>", f"{'a' * 300}\n\nb *c*"),
         ("<div role=heading><p>a</div><p role=heading aria-level=6>b", "a\n\n###### b"),
+        ("<p role=heading aria-level=7>a<p role=heading aria-level=0>b", "###### a\n\n## b"),
         ("<div role=heading><h4>a</h4></div><div role=heading><ul><li>b<li>c", "#### a\n\n- b\n- c"),
         ("<div role=heading><pre>d</pre></div>", "```\nd\n```"),
         ("<p>one<br>two<br><br>three", "one\\\ntwo\n\nthree"),
