@@ -9,6 +9,7 @@ from dehusk.inference.markup.elements import VOID as _VOID
 
 cdef dict ROLES = {}
 """Roles of elements, by the names of these; others have none."""
+_SCOPES = "applet marquee object select table template button"
 
 for _role, _names in (
     (SVG, "svg"),
@@ -48,10 +49,9 @@ for _role, _names in (
     # Elements that end a heading whose children they would be.
     (HEADING, "h1 h2 h3 h4 h5 h6"),
     # Elements that bound the search of an end tag for its start tag, as do those of drawings that hold HTML.
-    (SCOPE, "applet marquee object select table template button"),
+    (SCOPE, _SCOPES),
     # Elements not ended by the end tag of an ordinary element.
-    (SPECIAL, """
-        applet marquee object select table template button
+    (SPECIAL, _SCOPES + """
         address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure
         footer form h1 h2 h3 h4 h5 h6 header hgroup html li listing main menu nav noscript ol pre search section
         summary ul
