@@ -64,7 +64,7 @@ cdef inline bint is_named_icon(Element *element) noexcept:
 
     The classes are those of Google's Material Icons and Symbols.
     """
-    cdef String name, classes
+    cdef String name, classes, part
     cdef size_t position
     if element.classes == NULL or element.node.first_child == NULL or element.node.first_child.next != NULL:
         return False
@@ -79,7 +79,8 @@ cdef inline bint is_named_icon(Element *element) noexcept:
             return False
     classes = lexbor.value_of(element.classes)
     while name.length and classes.length:
-        if _names_icon_font(_next_name(&classes)):
+        part = _next_name(&classes)
+        if (part.data[0] == c"m" or part.data[0] == c"g") and _names_icon_font(part):
             return True
     return False
 
