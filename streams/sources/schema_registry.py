@@ -291,12 +291,9 @@ class SchemaRegistry:
 
     def _answers(self) -> bool:
         """Return True if the registry answers what needs no schema; one without this path does, too."""
-        request = Request(f"{self._base}/schemas/types", headers=self._headers)  # noqa: S310 likewise
         try:
-            with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
-                answer.read(MAX_ANSWER)
+            self._read_languages()
         except HTTPError as error:
-            error.close()
             return error.code < HTTPStatus.INTERNAL_SERVER_ERROR
         except (OSError, HTTPException, ValueError):
             return False
@@ -304,15 +301,25 @@ class SchemaRegistry:
 
     def _lists_languages(self) -> bool:
         """Return True if the registry lists the languages of schemas, as one does at the right path."""
+        try:
+            return bool(msgspec.json.decode(self._read_languages(), type=list[str]))
+        except (OSError, HTTPException, ValueError, msgspec.MsgspecError):
+            return False
+
+    def _read_languages(self) -> bytes:
+        """Return what the registry answers to the question for the languages of schemas.
+
+        Raises:
+            OSError, HTTPException, ValueError: it cannot be asked, or answers an error.
+        """
         request = Request(f"{self._base}/schemas/types", headers=self._headers)  # noqa: S310 likewise
         try:
             with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
-                return bool(msgspec.json.decode(answer.read(MAX_ANSWER), type=list[str]))
+                content: bytes = answer.read(MAX_ANSWER)
         except HTTPError as error:
             error.close()
-        except (OSError, HTTPException, ValueError, msgspec.MsgspecError):
-            pass
-        return False
+            raise
+        return content
 
     def _unavailable_error(self, error: Exception, advice: str = "") -> UnavailableError:
         """Return the error of a registry that cannot be asked, with advice, or that of its TLS."""
