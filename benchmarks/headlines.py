@@ -16,7 +16,7 @@ from dehusk.inference.metadata.titles import same_text
 from dehusk.inference.preparing import prepare
 from dehusk.schemas.options import WITHOUT_METADATA
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Prediction, PreparedPage, RawPage
+from dehusk.schemas.pages import Encoding, Prediction, PreparedPage, RawPage
 from dehusk.schemas.sites import BlockFrequencies, SiteObservation
 from dehusk.streams.preparation.batch import observation
 from dehusk.streams.preparation.steps import pack
@@ -38,7 +38,10 @@ class Right:
 
 def measure(pages: Sequence[Page]) -> Right:
     """Compare the headlines of the pages that have a title with it; all pages count for their sites."""
-    prepared = [prepare(RawPage(page.url, page.html), options=WITHOUT_METADATA) for page in pages]
+    prepared = [
+        prepare(RawPage(page.url, page.html), options=WITHOUT_METADATA, encodings=(Encoding.SITE_KEYS,))
+        for page in pages
+    ]
     known = asyncio.run(_observe([page for page in prepared if isinstance(page, PreparedPage)]))
     result, remaining = Right(), iter(known)
     for page, outcome in zip(pages, prepared, strict=True):

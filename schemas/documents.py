@@ -258,7 +258,7 @@ class TextSample(PickledByFields):
     """Text of a block that many pages of its site have, or that the statistics of the site corrected."""
 
     fingerprint: int
-    """As in `EncodedPage.fingerprints`."""
+    """As in `SiteKeys.texts`."""
     text: str
     """First characters of the text."""
     pages: int

@@ -285,28 +285,50 @@ class Web2TextTensors(PickledWithArrays):
     """Shape [T]: the hops from each block to the one before it, 2 to 4, or 5 for more; 0 for the first."""
 
 
-class Encoding(StrEnum):
-    """Optional part of an `EncodedPage`, computed only where a labeler reads it."""
-
-    BOILERPIPE = "boilerpipe"
-    DECLUTTER = "declutter"
-    WEB2TEXT = "web2text"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedPage(PickledWithArrays):
-    """A segmented page as the tensors of labelers; T blocks, N tokens in all."""
+class TokenTensors(PickledWithArrays):
+    """Input of BoilerNet for a page of T blocks of N tokens in all."""
 
     ids: npt.NDArray[np.uint32]
     """Shape [N]: tokens (tags, words, punctuation) of all blocks, one block after the other."""
     block_lengths: npt.NDArray[np.uint16]
     """Shape [T]: number of `ids` of each block; at least 1; sums to N."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteKeys(PickledWithArrays):
+    """Keys by which a page of T blocks is counted for its site."""
+
+    texts: npt.NDArray[np.uint64]
+    """Shape [T]: 64-bit hash of each block's normalised text."""
+    structures: npt.NDArray[np.uint64]
+    """Shape [T]: 64-bit hash of the tags and classes around each block, equal where these repeat."""
+    title_parts: npt.NDArray[np.uint64]
+    """Shape [P]: 64-bit hashes of the parts of the page's title."""
+
+
+class Encoding(StrEnum):
+    """Optional part of an `EncodedPage`, the field of this name, computed only where it is read."""
+
+    TOKENS = "tokens"
+    BOILERPIPE = "boilerpipe"
+    DECLUTTER = "declutter"
+    WEB2TEXT = "web2text"
+    SITE_KEYS = "site_keys"
+
+
+OF_TREE = frozenset((Encoding.BOILERPIPE, Encoding.DECLUTTER, Encoding.WEB2TEXT))
+"""Encodings made of `SegmentedPage.tree`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPage(PickledWithArrays):
+    """A segmented page as the tensors of labelers; T blocks."""
+
     words: npt.NDArray[np.uint32]
     """Shape [T]: words per block."""
     linked_words: npt.NDArray[np.uint32]
     """Shape [T]: words per block inside links, at most `words`."""
-    fingerprints: npt.NDArray[np.uint64]
-    """Shape [T]: 64-bit hash of each block's normalised text, the key of its frequency."""
     hidden: npt.NDArray[np.bool_]
     """Shape [T]: `SegmentedPage.hidden`."""
     repeat: npt.NDArray[np.int32]
@@ -314,8 +336,6 @@ class EncodedPage(PickledWithArrays):
     cells that repeat a cell of the same kind."""
     structure: StructureTensors | None = None
     """None if only the texts and paths of the page are known."""
-    structures: npt.NDArray[np.uint64] = field(kw_only=True)
-    """Shape [T]: 64-bit hash of the tags and classes around each block, equal where these repeat."""
     alike: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
     """Shape [T]: `StructureTensors.alike`, kept when the other tensors are dropped."""
     headings: npt.NDArray[np.bool_] | None = field(default=None, kw_only=True)
@@ -324,8 +344,10 @@ class EncodedPage(PickledWithArrays):
     link_lists: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
     """Shape [2, L]: first block, and the one after the last, of each list of links alone that follows a block
     in the same element; None where there is none."""
-    title_parts: npt.NDArray[np.uint64] | None = field(default=None, kw_only=True)
-    """Shape [P]: 64-bit hashes of the parts of the page's title, the keys of their frequencies."""
+    site_keys: SiteKeys | None = field(default=None, kw_only=True)
+    """Keys of its counts; None where the site's pages are not counted."""
+    tokens: TokenTensors | None = field(default=None, kw_only=True)
+    """Input of BoilerNet; None where it was not asked for."""
     web2text: Web2TextTensors | None = field(default=None, kw_only=True)
     """Input of Web2Text; None where it was not asked for."""
     boilerpipe: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
@@ -335,7 +357,7 @@ class EncodedPage(PickledWithArrays):
     """Shape [T], `Encoding.DECLUTTER`: share of each block that decluttering leaves."""
 
     def __len__(self) -> int:
-        return len(self.block_lengths)
+        return len(self.words)
 
 
 @dataclass(frozen=True, slots=True)

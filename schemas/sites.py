@@ -20,15 +20,15 @@ class SiteObservation:
     page: str
     """Identifier of the page on its site: its URL."""
     texts: npt.NDArray[np.uint64]
-    """Shape [T]: `EncodedPage.fingerprints`, repetitions included."""
+    """Shape [T]: `SiteKeys.texts`, repetitions included."""
     structures: npt.NDArray[np.uint64]
-    """Shape [T]: `EncodedPage.structures`."""
+    """Shape [T]: `SiteKeys.structures`."""
     probabilities: npt.NDArray[np.float32]
     """Shape [T]: the model's probabilities of content."""
     chosen: npt.NDArray[np.bool_]
     """Shape [T]: True for the content that these make of the page alone."""
     title_parts: npt.NDArray[np.uint64] | None = None
-    """Shape [P]: `EncodedPage.title_parts`, counted like texts; None for no part."""
+    """Shape [P]: `SiteKeys.title_parts`, counted like texts; None for no part."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

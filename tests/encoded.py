@@ -1,25 +1,30 @@
 """Pages as labelers take them, of nothing but tokens."""
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.schemas.pages import EncodedPage
+from dehusk.schemas.pages import EncodedPage, TokenTensors
 
 
 def page_of(ids: npt.NDArray[np.uint32], lengths: npt.ArrayLike) -> EncodedPage:
     """A page of these tokens, given the number of each block."""
     block_lengths = np.asarray(lengths, np.uint16)
     counts = np.zeros(len(block_lengths), np.uint32)
-    return EncodedPage(
-        ids,
-        block_lengths,
-        counts,
-        counts,
-        counts.astype(np.uint64),
-        counts > 0,
-        np.full(len(counts), -1, np.int32),
-        structures=counts.astype(np.uint64),
-    )
+    tokens = TokenTensors(ids, block_lengths)
+    return EncodedPage(counts, counts, counts > 0, np.full(len(counts), -1, np.int32), tokens=tokens)
+
+
+def tokens_of(page: EncodedPage) -> TokenTensors:
+    """The tokens that a page was encoded with."""
+    assert page.tokens is not None
+    return page.tokens
+
+
+def with_tokens(page: EncodedPage, **columns: npt.NDArray[np.generic]) -> EncodedPage:
+    """A page with other tokens or lengths."""
+    return replace(page, tokens=replace(tokens_of(page), **columns))
 
 
 def random_page(known: npt.NDArray[np.uint32], blocks: int, seed: int = 0, longest: int = 29) -> EncodedPage:

@@ -21,7 +21,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.options import DEFAULT_OPTIONS
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
+from dehusk.schemas.pages import OF_TREE, EncodedPage, Encoding, Prediction
 from dehusk.streams.files.page_lines import read_page_line
 from dehusk.streams.files.readers import read_lines
 from dehusk.streams.offline.lines import PICKLED, DecodedPages, Input, unpickle_document
@@ -176,17 +176,17 @@ def block_page(
     Its `problem` says where that cannot be done; then no block is held.
     """
     try:
-        encoded, held = _rebuilt(blocks, encodings) if rebuild else _as_it_came(blocks)
+        encoded, held = _rebuilt(blocks, encodings) if rebuild else _as_it_came(blocks, encodings)
     except PageError as error:
-        empty = encode(segment(b"", with_tree=bool(encodings)), encodings)
+        empty = encode(segment(b"", with_tree=not OF_TREE.isdisjoint(encodings)), encodings)
         return BlockPage(name, empty, np.full(len(blocks), -1, np.int64), f"{error.reason}: {error}")
     return BlockPage(name, encoded, held, "")
 
 
-def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, Integers]:
+def _as_it_came(blocks: Sequence[Block], encodings: Collection[Encoding]) -> tuple[EncodedPage, Integers]:
     """Encode the blocks that hold text; return them and the place of each block among them."""
     with_text = np.array([block.has_text for block in blocks], np.bool_)
-    encoded = encode(segmented([block for block in blocks if block.has_text]))
+    encoded = encode(segmented([block for block in blocks if block.has_text]), encodings)
     return encoded, np.where(with_text, np.cumsum(with_text) - 1, -1)
 
 
@@ -197,7 +197,7 @@ def _rebuilt(blocks: Sequence[Block], encodings: Collection[Encoding]) -> tuple[
         PageError: the rebuilt page cannot be segmented, or does not show the blocks one by one.
     """
     page = rebuilt(blocks)
-    whole = segment(encode_text(page.html), with_tree=bool(encodings))
+    whole = segment(encode_text(page.html), with_tree=not OF_TREE.isdisjoint(encodings))
     leaves = np.zeros(0, np.uint16) if whole.structure is None else whole.structure.leaves
     of_texts = np.repeat(np.arange(len(whole)), leaves)
     if len(of_texts) != page.texts.max(initial=-1) + 1:

@@ -1,4 +1,4 @@
-"""Segmented pages as tensors: those of BoilerNet (WWW 2020, section 3.1) and of the default model."""
+"""Segmented pages as tensors: of the default model, and those that are read now and then."""
 
 from collections.abc import Callable, Collection
 from math import log1p
@@ -31,17 +31,20 @@ from dehusk.inference.native.scale import columns_of
 from dehusk.inference.native.texts import describe_texts, link_densities
 from dehusk.schemas.markup import DocumentTree
 from dehusk.schemas.pages import (
+    OF_TREE,
     Declarations,
     ElementFlag,
     EncodedPage,
     Encoding,
     SegmentedPage,
+    SiteKeys,
     Structure,
     StructureTensors,
     TagCount,
+    TokenTensors,
 )
 
-__all__ = ["MAX_BLOCK_TOKENS", "encode"]
+__all__ = ["MAX_BLOCK_TOKENS", "encode", "site_keys"]
 
 _PAGE_COLUMNS = [feature.name for feature in PAGE_FEATURES]
 _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
@@ -75,56 +78,51 @@ class _Blocks(NamedTuple):
 def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> EncodedPage:
     """Return the tensors of a page; without its structure, those that texts and paths suffice for.
 
-    The encodings that are asked for are made of `page.tree`.
-
     Raises:
-        ValueError: the page came without it.
+        ValueError: an encoding is asked for that is made of `page.tree`, and the page came without it.
     """
-    ids, block_lengths, words, counts = hash_blocks(page.paths, page.texts)
+    words, counts = hash_words(page.texts)
     density, linked_words = link_densities(page.texts, page.linked, counts)
     hidden = np.frombuffer(bytearray(page.hidden), np.bool_)
     blocks = _Blocks(words, counts, density, *find_repeats(words, counts), hidden)
     tensors = None if page.structure is None else _tensors(page, page.structure, blocks)
     return EncodedPage(
-        ids=ids,
-        block_lengths=block_lengths,
         words=counts,
         linked_words=linked_words,
-        fingerprints=fingerprints(page.texts),
         hidden=hidden,
         repeat=_repeats(page, blocks, tensors),
         structure=tensors,
-        structures=_structures(page),
         link_lists=link_lists(page.texts, page.paths, page.linked, page.hidden),
-        title_parts=title_keys(page.title),
         alike=None if tensors is None else tensors.alike,
         headings=None if tensors is None else tensors.heading == np.arange(1, len(page) + 1),
-        **_encode_document(page, blocks, encodings),
+        **{encoding: _ENCODERS[encoding](page, blocks) for encoding in encodings},
     )
 
 
-_ENCODERS: dict[Encoding, Callable[[SegmentedPage, DocumentTree, _Blocks], object]] = {
-    Encoding.BOILERPIPE: lambda page, tree, _: boilerpipe_shares(tree, len(page)),
-    Encoding.DECLUTTER: lambda page, tree, _: declutter_shares(tree, len(page)),
-    Encoding.WEB2TEXT: lambda page, tree, blocks: encode_web2text(page, tree, blocks.words, blocks.counts),
-}
+def _tree(page: SegmentedPage) -> DocumentTree:
+    if page.tree is None:
+        encodings = ", ".join(sorted(OF_TREE))
+        raise ValueError(f"{encodings} are made of the whole document, which this page came without")
+    return page.tree
 
 
-def _encode_document(page: SegmentedPage, blocks: _Blocks, encodings: Collection[Encoding]) -> dict[str, Any]:
-    """Return the fields of `EncodedPage` made of the whole document, which are named like encodings."""
-    encoded: dict[str, Any] = {}
-    for encoding in encodings:
-        if page.tree is None:
-            raise ValueError(f"{encoding} is made of the whole document, which this page came without")
-        encoded[encoding] = _ENCODERS[encoding](page, page.tree, blocks)
-    return encoded
-
-
-def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:
+def site_keys(page: SegmentedPage) -> SiteKeys:
+    """Return the keys by which a page is counted for its site."""
     structure = page.structure
     if structure is None:
-        return fingerprints(page.paths)
-    return structures(structure.parents, structure.tokens, structure.token_counts, structure.elements)
+        around = fingerprints(page.paths)
+    else:
+        around = structures(structure.parents, structure.tokens, structure.token_counts, structure.elements)
+    return SiteKeys(fingerprints(page.texts), around, title_keys(page.title))
+
+
+_ENCODERS: dict[Encoding, Callable[[SegmentedPage, _Blocks], Any]] = {
+    Encoding.TOKENS: lambda page, _: TokenTensors(*hash_blocks(page.paths, page.texts)),
+    Encoding.BOILERPIPE: lambda page, _: boilerpipe_shares(_tree(page), len(page)),
+    Encoding.DECLUTTER: lambda page, _: declutter_shares(_tree(page), len(page)),
+    Encoding.WEB2TEXT: lambda page, blocks: encode_web2text(page, _tree(page), blocks.words, blocks.counts),
+    Encoding.SITE_KEYS: lambda page, _: site_keys(page),
+}
 
 
 def _repeats(page: SegmentedPage, blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:

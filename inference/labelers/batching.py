@@ -73,14 +73,17 @@ def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
 
 
 def _token_windows(page: EncodedPage) -> Iterator[Window]:
-    ends = np.cumsum(page.block_lengths, dtype=np.int64)
+    whole = page.tokens
+    if whole is None:
+        raise NotEncodedError(Encoding.TOKENS)
+    ends = np.cumsum(whole.block_lengths, dtype=np.int64)
     block = taken = 0
     while block < len(page):
         last = min(block + WINDOW_BLOCKS, int(np.searchsorted(ends, taken + WINDOW_IDS, side="right")))
-        upto = int(ends[last - 1]) if last < len(page) else len(page.ids)
+        upto = int(ends[last - 1]) if last < len(page) else len(whole.ids)
         tensors: dict[str, npt.NDArray[Any]] = {
-            signatures.IDS.name: page.ids[taken:upto],
-            signatures.BLOCK_LENGTHS.name: page.block_lengths[block:last],
+            signatures.IDS.name: whole.ids[taken:upto],
+            signatures.BLOCK_LENGTHS.name: whole.block_lengths[block:last],
         }
         yield Window(tensors, last - block)
         block, taken = last, upto

@@ -84,8 +84,9 @@ TOKENS = Signature(
     request=(IDS, BLOCK_LENGTHS),
     counts=(Count(ID_COUNTS, IDS), Count(BLOCK_COUNTS, BLOCK_LENGTHS)),
     per_block=BLOCK_LENGTHS,
+    encodings=frozenset((Encoding.TOKENS,)),
 )
-"""The fields `ids` and `block_lengths` of `EncodedPage`."""
+"""The fields of `TokenTensors`."""
 
 WORDS = Tensor("words", "UINT32")
 WORD_LENGTHS = Tensor("word_len", "UINT8")

@@ -38,7 +38,7 @@ def hash_words(tuple texts not None) -> tuple:
     try:
         for block in range(count):
             text, before = text_of(texts[block]), words.used
-            add_hashes(&words, NULL, &text)
+            add_hashes(&words, &text, False)
             column[block] = (words.used - before) // sizeof(uint32_t)
         return np.frombuffer(content(&words), np.uint32), counts
     finally:
@@ -46,37 +46,26 @@ def hash_words(tuple texts not None) -> tuple:
 
 
 def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
-    """Return the tokens of all blocks and the number in each, then the hashed words and the number in each.
-
-    The tokens of a block are its ancestors' tags, then its words and punctuation.
-    """
+    """Return the tokens of all blocks, and the number in each: its ancestors' tags, then its words and punctuation."""
     cdef Py_ssize_t count = len(texts), block
     cdef dict known = {}
     cdef str path, last = None
-    cdef size_t first = 0, end = 0
-    cdef Buffer words = Buffer(NULL, 0, 0), ids = Buffer(NULL, 0, 0), tags = Buffer(NULL, 0, 0)
+    cdef size_t first = 0, end = 0, before
+    cdef Buffer ids = Buffer(NULL, 0, 0), tags = Buffer(NULL, 0, 0)
     cdef Text text
-    cdef size_t words_before, ids_before
-    lengths, counts = np.empty(count, np.uint16), np.empty(count, np.uint32)
-    cdef uint16_t[::1] ids_column = lengths
-    cdef uint32_t[::1] words_column = counts
+    lengths = np.empty(count, np.uint16)
+    cdef uint16_t[::1] column = lengths
     try:
         for block in range(count):
-            text, words_before, ids_before = text_of(texts[block]), words.used, ids.used
-            path = paths[block]
+            text, before, path = text_of(texts[block]), ids.used, paths[block]
             if path is not last:
                 first, last = _tags_of(path, known, &tags, &end), path
             append(&ids, tags.data + first, end - first)
-            add_hashes(&words, &ids, &text)
-            ids.used = min(ids.used, ids_before + _MAX_TOKENS * sizeof(uint32_t))
-            ids_column[block] = (ids.used - ids_before) // sizeof(uint32_t)
-            words_column[block] = (words.used - words_before) // sizeof(uint32_t)
-        return (
-            np.frombuffer(content(&ids), np.uint32), lengths,
-            np.frombuffer(content(&words), np.uint32), counts,
-        )
+            add_hashes(&ids, &text, True)
+            ids.used = min(ids.used, before + _MAX_TOKENS * sizeof(uint32_t))
+            column[block] = (ids.used - before) // sizeof(uint32_t)
+        return np.frombuffer(content(&ids), np.uint32), lengths
     finally:
-        free(&words)
         free(&ids)
         free(&tags)
 

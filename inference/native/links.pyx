@@ -68,7 +68,7 @@ cdef class Links:
         cdef Py_ssize_t size
         cdef const char *address
         cdef Text text = text_of(title)
-        add_hashes(&self._words, NULL, &text)
+        add_hashes(&self._words, &text, False)
         self._title_words = min(self._words.used // sizeof(uint32_t), <size_t> MAX_TEXT_WORDS)
         append(&self._bytes, b"        ", 8)  # short words are read with bytes before them
         _read(&self._bytes, url, &self._base, &self._page)  # which is relative to nothing
@@ -228,7 +228,7 @@ cdef class Links:
         if not name.is_ascii:
             decoded = self._bytes.data[name.start : name.start + name.size].decode("utf-8", "replace")
             text = text_of(decoded)
-        add_hashes(&self._words, NULL, &text)
+        add_hashes(&self._words, &text, False)
         names = (self._words.used - title) // sizeof(uint32_t)
         self._words.used = title  # they are read before others are written
         return names

@@ -132,13 +132,14 @@ cdef Text text_of(str text):
     return read
 
 
-cdef int add_hashes(Buffer *words, Buffer *tokens, Text *text) except -1:
+cdef int add_hashes(Buffer *hashes, Text *text, bint as_tokens) except -1:
     """Add the crc32 of `w:` and each word of a text, lower case.
 
-    `tokens`, where it is not NULL, gets that of each punctuation character as well, all without their top bit.
+    As tokens, they are of each punctuation character, too, and without their top bit.
     """
+    cdef uint32_t mask = WITHOUT_TOP_BIT if as_tokens else 0xFFFFFFFF
     if text.ascii:
-        return _add_hashes_of_ascii(words, tokens, text)
+        return _add_hashes_of_ascii(hashes, text, as_tokens, mask)
     cdef Py_ssize_t position = 0, start
     cdef uint32_t character, crc
     cdef int script
@@ -147,7 +148,7 @@ cdef int add_hashes(Buffer *words, Buffer *tokens, Text *text) except -1:
         character = PyUnicode_READ(text.kind, text.data, position)
         script = _script(character)
         position += 1
-        if script == SPACE or script == PUNCTUATION and tokens == NULL:
+        if script == SPACE or script == PUNCTUATION and not as_tokens:
             continue
         crc = _add_character(_word, lowered(character))
         while position < text.length:
@@ -156,14 +157,11 @@ cdef int add_hashes(Buffer *words, Buffer *tokens, Text *text) except -1:
                 break
             crc = _add_character(crc, lowered(character))
             position += 1
-        if script != PUNCTUATION:
-            (<uint32_t *> more(words, sizeof(uint32_t)))[0] = ~crc
-        if tokens != NULL:
-            (<uint32_t *> more(tokens, sizeof(uint32_t)))[0] = ~crc & WITHOUT_TOP_BIT
+        (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc & mask
     return 0
 
 
-cdef int _add_hashes_of_ascii(Buffer *words, Buffer *tokens, Text *text) except -1:
+cdef int _add_hashes_of_ascii(Buffer *hashes, Text *text, bint as_tokens, uint32_t mask) except -1:
     """Do as `add_hashes` for a text in ASCII, without branches on every character."""
     cdef const unsigned char *data = <const unsigned char *> text.data
     cdef uint64_t letters, others, starts, before = 0
@@ -172,23 +170,21 @@ cdef int _add_hashes_of_ascii(Buffer *words, Buffer *tokens, Text *text) except 
         _find_letters(data + position, min(text.length - position, span), &letters, &others)
         starts = letters & ~(letters << 1 | before)
         before = letters >> SPAN - 1
-        if tokens != NULL:
+        if as_tokens:
             starts |= others
-        _add_tokens(words, tokens, text, position, starts, letters)
+        _add_of_span(hashes, text, position, starts, letters, mask)
         position += SPAN
     return 0
 
 
-cdef int _add_tokens(
-    Buffer *words, Buffer *tokens, Text *text, Py_ssize_t first, uint64_t starts, uint64_t letters
+cdef int _add_of_span(
+    Buffer *hashes, Text *text, Py_ssize_t first, uint64_t starts, uint64_t letters, uint32_t mask
 ) except -1:
-    """Add the tokens of a span of ASCII; bits say where they start and where letters of words are."""
+    """Add the hashes of a span of ASCII; bits say where words and others start, and where letters of words are."""
     cdef const unsigned char *data = <const unsigned char *> text.data + first
-    cdef int count = _number(starts), start
-    cdef uint32_t *word = <uint32_t *> more(words, count * sizeof(uint32_t))
-    cdef uint32_t *token = NULL if tokens == NULL else <uint32_t *> more(tokens, count * sizeof(uint32_t))
+    cdef int start
+    cdef uint32_t *hash = <uint32_t *> more(hashes, _number(starts) * sizeof(uint32_t))
     cdef Py_ssize_t length
-    cdef uint32_t crc
     while starts:
         start = _lowest(starts)
         starts &= starts - 1
@@ -196,13 +192,8 @@ cdef int _add_tokens(
         if start + length == SPAN and letters >> SPAN - 1:
             while first + start + length < text.length and _ascii[data[start + length]] == LETTER:
                 length += 1
-        crc = ~_crc_of_word(data + start, length)
-        word[0] = crc
-        word += letters >> start & 1
-        if token != NULL:
-            token[0] = crc & WITHOUT_TOP_BIT
-            token += 1
-    words.used = <char *> word - words.data
+        hash[0] = ~_crc_of_word(data + start, length) & mask
+        hash += 1
     return 0
 
 

@@ -15,7 +15,8 @@ import orjson
 
 from dehusk.inference.selection.selection import Bools, Choice
 from dehusk.schemas.documents import TextSample
-from dehusk.schemas.pages import Prediction, PreparedPage
+from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.pages import Encoding, Prediction, PreparedPage
 from dehusk.schemas.sites import BlockFrequencies, SiteStatistics
 
 Floats = npt.NDArray[np.float32]
@@ -127,6 +128,9 @@ def sample(page: PreparedPage, choice: Choice, frequencies: BlockFrequencies) ->
     Repetitions change slowly, so only the 4th, 8th, 16th … page of a site samples them.
     """
     counts = frequencies.counts
+    keys = page.encoded.site_keys
+    if keys is None:
+        raise NotEncodedError(Encoding.SITE_KEYS)
     blocks = _most_frequent(choice.dropped | choice.saved, counts)[:MAX_CHANGED]
     seen = frequencies.pages_seen
     if seen >= MIN_PAGES and seen.bit_count() == 1:
@@ -134,7 +138,7 @@ def sample(page: PreparedPage, choice: Choice, frequencies: BlockFrequencies) ->
         blocks += _most_frequent(on_many, counts)[:MAX_REPEATED]
     of_text: dict[int, int] = {}
     for block in blocks:
-        of_text.setdefault(int(page.encoded.fingerprints[block]), block)
+        of_text.setdefault(int(keys.texts[block]), block)
     return tuple(_sample(page, choice, frequencies, *each) for each in of_text.items())
 
 

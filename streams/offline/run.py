@@ -106,20 +106,22 @@ class PageCleaner:
         """Label the pages, and return what the statistics of their sites would count."""
         return [
             observation(page.page, page.labels)
-            async for portion in self.labeled(pages)
+            async for portion in self.labeled(pages, with_keys=True)
             for page in portion.pages
             if isinstance(page, ObservedPage)
         ]
 
-    async def labeled(self, pages: Sequence[RawPage]) -> AsyncIterator[LabeledBatch]:
-        """Label and count the pages; yield them in portions."""
+    async def labeled(
+        self, pages: Sequence[RawPage], *, with_keys: bool = False
+    ) -> AsyncIterator[LabeledBatch]:
+        """Label and count the pages; yield them in portions, with their keys even if nobody counts them."""
         messages = [message_of(page) for page in pages]
         while messages:
-            portion = await self._batches.label(messages)
+            portion = await self._batches.label(messages, with_keys=with_keys)
             together = bool(portion.prepared)
             if not together:
                 await self._turn.begins.wait()
-                portion = await self._batches.label(messages[:1], alone=True)
+                portion = await self._batches.label(messages[:1], alone=True, with_keys=with_keys)
             messages = messages[len(portion.prepared) :]
             if together and not messages and self._batches.observer is not None:
                 await self._turn.end()

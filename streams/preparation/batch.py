@@ -167,14 +167,21 @@ class BatchCleaner:
     """Bytes that the prepared pages of a batch may take."""
 
     async def label(
-        self, messages: Sequence[Message], step: Step = unmeasured, *, alone: bool = False
+        self,
+        messages: Sequence[Message],
+        step: Step = unmeasured,
+        *,
+        alone: bool = False,
+        with_keys: bool = False,
     ) -> LabeledBatch:
         """Prepare, label and observe the first messages of a batch, up to the size limit.
 
-        With `alone`, there is one message, which may take the large share of memory.
+        With `alone`, there is one message, which may take the large share of memory. With `with_keys`, pages
+        have the keys of their sites' counts even if there is no observer.
         """
+        of_site = frozenset((Encoding.SITE_KEYS,) if with_keys or self.observer is not None else ())
         async with self.labeler.begin() as batch:
-            prepared, labeled = await self._label(messages, batch, step, alone=alone)
+            prepared, labeled = await self._label(messages, batch, step, of_site, alone=alone)
         pages = list(zip(_packed(messages, prepared), labeled.answers, strict=True))
         answered = [(page, labels) for (page, _), labels in pages if isinstance(labels, Prediction)]
         with step("observe"):
@@ -201,14 +208,14 @@ class BatchCleaner:
         return list(_results(batch, documents))
 
     async def _label(
-        self, messages: Sequence[Message], batch: OpenBatch, step: Step, *, alone: bool
+        self, messages: Sequence[Message], batch: OpenBatch, step: Step, of_site: Encodings, *, alone: bool
     ) -> tuple[Sequence[Outcomes], BatchAnswers]:
-        """Prepare messages with the encodings that the models of the batch need, and label their pages.
+        """Prepare messages with the encodings that models and sites need, and label their pages.
 
         Triton silently swaps a model that is not pinned to a version, and the new one may need a further
         encoding. Only then the messages are prepared once more.
         """
-        encodings = batch.encodings
+        encodings = batch.encodings | of_site
         while True:
             with step("prepare"):
                 prepared = await self._prepare(messages, encodings, alone=alone)
@@ -245,16 +252,22 @@ class BatchCleaner:
 
 
 def observation(page: PackedPage, labels: Prediction) -> SiteObservation:
-    """Return the observation of a page, with its labels before any correction."""
-    encoded = page.encoded
+    """Return the observation of a page, with its labels before any correction.
+
+    Raises:
+        NotEncodedError: it was prepared without the keys of its site.
+    """
+    encoded, keys = page.encoded, page.encoded.site_keys
+    if keys is None:
+        raise NotEncodedError(Encoding.SITE_KEYS)
     return SiteObservation(
         page.identity.site,
         page.identity.url,
-        texts=encoded.fingerprints,
-        structures=encoded.structures,
+        texts=keys.texts,
+        structures=keys.structures,
         probabilities=labels.probabilities,
         chosen=select(labels.probabilities, encoded.words, encoded.repeat, labels.comments, encoded.alike),
-        title_parts=encoded.title_parts,
+        title_parts=keys.title_parts,
     )
 
 

@@ -64,13 +64,14 @@ Outcomes = tuple[Outcome, ...] | Postponed
 def pack(page: PreparedPage) -> PackedPage:
     """Pack a page for another process."""
     encoded = page.encoded
+    keys = encoded.site_keys
     kept = replace(
         page,
         encoded=replace(
             encoded,
             structure=None,
-            ids=encoded.ids[:0],
-            structures=encoded.structures[:0],
+            site_keys=None if keys is None else replace(keys, structures=keys.structures[:0]),
+            tokens=None,
             boilerpipe=None,
             declutter=None,
             web2text=None,

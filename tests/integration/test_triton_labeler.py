@@ -24,7 +24,7 @@ from dehusk.schemas.errors import ConfigurationError, NotEncodedError, Unavailab
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
 from dehusk.streams.settings import MIB
-from tests.encoded import random_page
+from tests.encoded import random_page, with_tokens
 from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs
 
@@ -33,7 +33,7 @@ NEWEST = {
 }
 GOLDEN = {model: parse_golden((version / GOLDEN_FILE).read_bytes()) for model, version in NEWEST.items()}
 PAGES = [golden.page for golden in GOLDEN["dehusk"]]
-KNOWN = np.concatenate([each.ids for each in PAGES])
+KNOWN = np.concatenate([each.tokens.ids for each in PAGES])
 
 
 def page(blocks, seed=0):
@@ -119,7 +119,7 @@ async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
 
 async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch_mates_are_not(labeler):
     good = [page(30, seed) for seed in range(8)]
-    bad = replace(good[0], ids=good[0].ids[:-1])
+    bad = with_tokens(good[0], ids=good[0].tokens.ids[:-1])
     *answers, rejected = await labeler.label([*good, bad])
     assert isinstance(rejected, Broken)
     assert rejected.reason is BrokenReason.REJECTED_BY_MODEL

@@ -8,7 +8,6 @@ from statistics import fmean
 
 import click
 
-from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
@@ -114,7 +113,7 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     run = runs[_held_out(pages, settings.data).median(_answers(runs))]
     scores = read_scores("evaluate", directory / _SCORES, settings)
     text = card(published, run, pages, read_sources(directory), scores)
-    encoded = (encode(page.segmented) for page in held_out_pages(pages, settings.data))
+    encoded = (page.encoded for page in held_out_pages(pages, settings.data))
     checked = [page for page in encoded if len(page)]
     graph = build_model(run.network, run.vocabulary)
     report_published(target, publish(graph, network_answer(run), checked, text, target))

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from dehusk.inference.encoding.encoding import encode
 from dehusk.training.boilernet.config import DataConfig
 from dehusk.training.boilernet.labeled_pages import LabeledPage, reliable
 from dehusk.training.scores import BlockScores, kept_words, markdown_table, score_words, word_f1
@@ -41,7 +40,7 @@ def scores_by_group(
 def _score(page: LabeledPage, answer: Answer) -> PageScore:
     words = [score_words(text) for text in page.segmented.texts]
     gold = score_words(page.text)
-    encoded = encode(page.segmented)
+    encoded = page.encoded
     kept = selected(encoded, content_of(answer(encoded))) if words else ()
     everything = [word for block in words for word in block]
     return PageScore(word_f1(kept_words(words, kept), gold), word_f1(everything, gold), page.oracle)
@@ -59,6 +58,4 @@ def group_table(groups: Mapping[str, Sequence[PageScore]]) -> str:
 def score_blocks(pages: Iterable[LabeledPage], answer: Answer) -> BlockScores:
     """Score the labels of the blocks of all pages: boilerplate (class 0) and content (class 1)."""
     scored = [page for page in pages if page.content]
-    return score_answers(
-        [page.content for page in scored], (answer(encode(page.segmented)) for page in scored)
-    )
+    return score_answers([page.content for page in scored], (answer(page.encoded) for page in scored))

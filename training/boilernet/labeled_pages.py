@@ -9,8 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.native.hashing import hash_blocks
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import SegmentedPage
+from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, TokenTensors
 from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig
 from dehusk.training.pages.gold import (
     GoldPage,
@@ -40,6 +42,16 @@ class LabeledPage:
     """Word-level F1 of the content blocks: the best that labels can do on this page."""
     validation: bool = False
     """True if it is held out by name, whatever its site."""
+
+    @property
+    def encoded(self) -> EncodedPage:
+        """Page as a worker encodes it."""
+        return encode(self.segmented, (Encoding.TOKENS,))
+
+    @property
+    def tokens(self) -> TokenTensors:
+        """Tokens of the page as a worker encodes it."""
+        return TokenTensors(*hash_blocks(self.segmented.paths, self.segmented.texts))
 
 
 def label(page: GoldPage, share: float) -> LabeledPage:

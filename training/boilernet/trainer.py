@@ -12,7 +12,6 @@ import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import Window, windows
 from dehusk.inference.labelers.signature import BLOCK_LENGTHS, IDS, TOKENS
 from dehusk.schemas.pages import EncodedPage
@@ -81,8 +80,8 @@ def origin_of(config: BoilerNetConfig, pages: Iterable[LabeledPage]) -> Origin:
 
 def _parts(page: LabeledPage) -> Iterator[bytes]:
     """Yield all that is learned from."""
-    encoded = encode(page.segmented)
-    yield from (encoded.ids.tobytes(), encoded.block_lengths.tobytes(), bytes(page.content))
+    tokens = page.tokens
+    yield from (tokens.ids.tobytes(), tokens.block_lengths.tobytes(), bytes(page.content))
     yield from (page.site.encode(), bytes([page.validation]))
 
 
@@ -159,10 +158,10 @@ class Example:
 
 def example(page: LabeledPage, vocabulary: Vocabulary) -> Example:
     """Encode a labeled page as a worker encodes it."""
-    encoded = encode(page.segmented)
+    tokens = page.tokens
     blocks = Blocks(
-        torch.from_numpy(vocabulary.rows(encoded.ids)),
-        torch.from_numpy(encoded.block_lengths.astype(np.int64)),
+        torch.from_numpy(vocabulary.rows(tokens.ids)),
+        torch.from_numpy(tokens.block_lengths.astype(np.int64)),
     )
     return Example(blocks, torch.tensor(page.content, dtype=torch.float32))
 

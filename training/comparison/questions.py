@@ -13,7 +13,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.page_labels import PageLabels, html_hash
-from dehusk.schemas.pages import RawPage
+from dehusk.schemas.pages import Encoding, RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
 from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.alignment import CONTENT_SHARE, content_blocks
@@ -199,6 +199,6 @@ def _of_blocks(page: ComparedPage, raw: RawPage) -> Question:
         units=units,
         truth=truth,
         places=rebuilt.places,
-        as_it_came=block_page(page.id, blocks, rebuild=False),
+        as_it_came=block_page(page.id, blocks, rebuild=False, encodings=(Encoding.TOKENS,)),
         problem=rebuilt.problem,
     )

@@ -23,7 +23,7 @@ from dehusk.training.pages.alignment import CONTENT_SHARE, content_blocks
 from dehusk.training.pages.gold import GoldPage, each_labeled, read_gold
 from dehusk.training.pages.labels import DROPPED, Labels, listed_comments
 from dehusk.training.scores import score_words
-from dehusk.training.versions import Answer, labeler_answer, selected
+from dehusk.training.versions import labeler_answer, selected
 
 Words = list[list[str]]
 _MAJORITY = 2
@@ -53,9 +53,9 @@ def taught(
 
 
 @cache
-def _open_model(model: ModelVersion, repository: Path) -> Answer:
+def _open_model(model: ModelVersion, repository: Path) -> OnnxLabeler:
     """Open the model, once in each process."""
-    return labeler_answer(OnnxLabeler(model.name, model.version, repository))
+    return OnnxLabeler(model.name, model.version, repository)
 
 
 def _teach(model: ModelVersion, repository: Path, page: GoldPage) -> tuple[str, Labels]:
@@ -64,8 +64,9 @@ def _teach(model: ModelVersion, repository: Path, page: GoldPage) -> tuple[str, 
     except PageError:
         return page.key, DROPPED
     words = [score_words(text) for text in segmented.texts]
-    encoded = encode(segmented)
-    kept = selected(encoded, _open_model(model, repository)(encoded))
+    labeler = _open_model(model, repository)
+    encoded = encode(segmented, labeler.encodings)
+    kept = selected(encoded, labeler_answer(labeler)(encoded))
     texts = (
         score_words(extract(page.html, comments=False)) for extract in (trafilatura_text, resiliparse_text)
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.encoding.encoding import encode, site_keys
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage
 from dehusk.schemas.sites import SiteStatistics
@@ -46,9 +46,9 @@ class SitePage:
     alike: npt.NDArray[np.int32] | None
     """Shape [T]: `EncodedPage.alike`."""
     texts: npt.NDArray[np.uint64]
-    """Shape [T]: `EncodedPage.fingerprints`."""
+    """Shape [T]: `SiteKeys.texts`."""
     structures: npt.NDArray[np.uint64]
-    """Shape [T]: `EncodedPage.structures`."""
+    """Shape [T]: `SiteKeys.structures`."""
     answers: tuple[Floats, ...]
     """Of each model, shape [2, T]: the probabilities that a block is content, and that it is a comment."""
 
@@ -86,7 +86,7 @@ def site_pages(directory: Path) -> dict[str, list[SitePage]]:
 
 def _labeled(page: GoldPage, content_share: float) -> tuple[SitePage, EncodedPage]:
     aligned = align(page, content_share)
-    encoded = encode(aligned.segmented)
+    encoded, keys = encode(aligned.segmented), site_keys(aligned.segmented)
     labeled = SitePage(
         id=page.id,
         site=page.site,
@@ -97,8 +97,8 @@ def _labeled(page: GoldPage, content_share: float) -> tuple[SitePage, EncodedPag
         word_counts=encoded.words,
         repeat=encoded.repeat,
         alike=encoded.alike,
-        texts=encoded.fingerprints,
-        structures=encoded.structures,
+        texts=keys.texts,
+        structures=keys.structures,
         answers=(),
     )
     return labeled, encoded

@@ -13,7 +13,7 @@ from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.grf.graph import Field, Graph, Vectors, features_of, graph_by_features, solve
 from dehusk.inference.labelers.grf.word_vectors import graph_by_words, mean_vectors_of
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
 Bools = npt.NDArray[np.bool_]
 
@@ -71,10 +71,12 @@ class Similarity:
     """Vectors of the blocks of a page, shape [T, D]."""
     graph: Callable[[Vectors], Graph]
     """Edges between blocks, given their vectors."""
+    encodings: frozenset[Encoding] = frozenset()
+    """Optional encodings that the vectors are made of."""
 
 
 BY_FEATURES = Similarity(features_of, graph_by_features)
-BY_WORDS = Similarity(mean_vectors_of, graph_by_words)
+BY_WORDS = Similarity(mean_vectors_of, graph_by_words, frozenset((Encoding.TOKENS,)))
 
 
 def spread(
@@ -90,6 +92,7 @@ def spread(
 
     Raises:
         ConfigurationError: blocks are compared by features, and only texts and paths of the page are known.
+        NotEncodedError: they are compared by words, and the page was prepared without its tokens.
         ValueError: the labels are of other blocks, or none of 1, 0 and -1.
     """
     _check(page, labels)
@@ -118,6 +121,11 @@ class FieldLabeler:
         self._name = name
         self._model = ModelVersion(name, "1")
         self._similarity = similarity
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """Optional encodings that the labeler reads."""
+        return self._similarity.encodings
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """Return one answer per page, in order, from a thread of its own: a page of 2,000 blocks takes 25 ms.

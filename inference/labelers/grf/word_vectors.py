@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from dehusk.inference.encoding.tokens import OF_TAG
 from dehusk.inference.labelers.grf.graph import Graph, Vectors, most_similar, undirected
-from dehusk.schemas.pages import EncodedPage
+from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.pages import EncodedPage, Encoding
 
 VECTORS = Path(__file__).with_name("word_vectors.npz")
 
@@ -38,11 +39,18 @@ class WordVectors:
         np.savez_compressed(file, tokens=self.tokens, vectors=self.vectors)
 
     def means(self, page: EncodedPage) -> npt.NDArray[np.float32]:
-        """Return for each block the mean vector of its known words, 0 without any, shape [T, D]."""
-        words = (page.ids & OF_TAG) == 0
-        blocks = np.repeat(np.arange(len(page)), page.block_lengths)[words]
-        places = np.searchsorted(self.tokens, page.ids[words])
-        known = np.append(self.tokens, OF_TAG)[places] == page.ids[words]
+        """Return for each block the mean vector of its known words, 0 without any, shape [T, D].
+
+        Raises:
+            NotEncodedError: the page was prepared without its tokens.
+        """
+        if page.tokens is None:
+            raise NotEncodedError(Encoding.TOKENS)
+        words = page.tokens.ids & OF_TAG == 0
+        ids = page.tokens.ids[words]
+        blocks = np.repeat(np.arange(len(page)), page.tokens.block_lengths)[words]
+        places = np.searchsorted(self.tokens, ids)
+        known = np.append(self.tokens, OF_TAG)[places] == ids
         sums = self._sums(blocks[known], places[known], len(page))
         counts = np.maximum(np.bincount(blocks[known], minlength=len(page)), 1).astype(np.float32)
         means: npt.NDArray[np.float32] = sums / (127 * counts)[:, None]

@@ -23,8 +23,8 @@ from dehusk.streams.worker_settings import WorkerSettings
 
 _MAX_PROBES = 4
 """Probes kept of each size, all sent at once, so that a labeler that fails for some requests is noticed."""
-_MAX_TOKENS = 1 << 16
-"""Tokens of the largest probe, which bounds the memory of all."""
+_MAX_WORDS = 1 << 14
+"""Words of the largest probe, which bounds the memory of all."""
 _Size = tuple[int, int]
 """Blocks of a page in a window, and its words per block, each as a power of two."""
 _BATCH_ATTEMPTS = 3
@@ -67,7 +67,7 @@ class ProbedLabeler:
         """Label pages, and keep some of each size as probes."""
         answers = await self._labeler.label(pages)
         for page, answer in zip(pages, answers, strict=True):
-            if isinstance(answer, Prediction) and 0 < len(page.ids) <= _MAX_TOKENS:
+            if isinstance(answer, Prediction) and len(page) > 0 and page.words.sum() <= _MAX_WORDS:
                 self._probes.setdefault(_size(page), deque(maxlen=_MAX_PROBES)).append(page)
         return answers
 
@@ -101,7 +101,7 @@ class ProbedLabeler:
 
 def _size(page: EncodedPage) -> _Size:
     blocks = len(page)
-    return min(blocks, WINDOW_BLOCKS).bit_length(), (len(page.ids) // max(blocks, 1)).bit_length()
+    return min(blocks, WINDOW_BLOCKS).bit_length(), (int(page.words.sum()) // max(blocks, 1)).bit_length()
 
 
 @lru_cache

@@ -7,6 +7,7 @@ import orjson
 from redis import Redis
 
 from dehusk.inference.labelers.rules import RulesLabeler
+from dehusk.schemas.pages import Encoding
 from dehusk.streams.local.redis import MEMORY_BYTES
 from dehusk.streams.preparation.batch import observation
 from dehusk.streams.preparation.steps import Preparer
@@ -30,7 +31,7 @@ async def observations(bench):
     source = open_source("html", SourceSettings())
     found = {}
     for message in await bench.messages(bench.topics.input):
-        (page,) = Preparer(100_000).prepare_message(source, message)
+        (page,) = Preparer(100_000).prepare_message(source, message, (Encoding.SITE_KEYS,))
         (labels,) = await RulesLabeler().label([page.encoded])
         found[page.identity.url] = observation(page, labels)
     return list(found.values())

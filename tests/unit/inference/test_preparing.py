@@ -20,7 +20,7 @@ def test_a_page_is_segmented_and_encoded() -> None:
     assert prepared.identity == identify(PAGE)
     assert prepared.segmented == segment(PAGE.html, url=PAGE.url, options=DocumentOptions())
     assert prepared.segmented.structure is None
-    assert prepared.encoded.ids.tolist() == encode(prepared.segmented).ids.tolist()
+    assert prepared.encoded.words.tolist() == encode(prepared.segmented).words.tolist()
 
 
 @pytest.mark.parametrize("level", MetadataLevel)

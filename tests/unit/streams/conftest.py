@@ -4,7 +4,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from dehusk.inference.preparing import prepare
-from dehusk.schemas.pages import Message, PreparedPage, RawPage
+from dehusk.schemas.pages import Encoding, Message, PreparedPage, RawPage
 from dehusk.streams.preparation.steps import PackedPage, pack
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
@@ -25,7 +25,7 @@ def html() -> bytes:
 
 @pytest.fixture
 def page(html: bytes) -> PackedPage:
-    prepared = prepare(RawPage(URL, html))
+    prepared = prepare(RawPage(URL, html), encodings=(Encoding.SITE_KEYS,))
     assert isinstance(prepared, PreparedPage)
     return pack(prepared)
 

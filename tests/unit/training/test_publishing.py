@@ -1,5 +1,4 @@
 from copy import deepcopy
-from dataclasses import replace
 
 import pytest
 
@@ -14,6 +13,7 @@ from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.trainer import network_answer, new_run
 from dehusk.training.boilernet.vocabulary import Vocabulary
 from dehusk.training.versions import labeler_answer, publish
+from tests.encoded import with_tokens
 
 pytestmark = pytest.mark.training
 
@@ -64,7 +64,7 @@ def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path):
 
 def test_a_model_that_rejects_a_page_is_not_published_however_small_the_page_is(run, pages, tmp_path):
     sound, *others = pages
-    rejected = replace(sound, block_lengths=sound.block_lengths + 1)
+    rejected = with_tokens(sound, block_lengths=sound.tokens.block_lengths + 1)
     predict = network_answer(run)
 
     def answers(page):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.encoding.encoding import MAX_BLOCK_TOKENS, encode
+from dehusk.inference.encoding.encoding import MAX_BLOCK_TOKENS, encode, site_keys
 from dehusk.inference.encoding.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.encoding.tokens import tag_token, word_id, word_token
 from dehusk.inference.native.tokens import tokens, words
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.schemas.pages import SegmentedPage, StructureTensors
+from dehusk.schemas.pages import OF_TREE, Encoding, SegmentedPage, StructureTensors, TokenTensors
 
 DATA = "<script type=application/ld+json>%s</script>"
 DTYPES = {
@@ -34,36 +34,44 @@ def page(*blocks: tuple[str, str, int]) -> SegmentedPage:
     return SegmentedPage("", None, texts, paths, linked, (0,) * len(texts), (False,) * len(texts))
 
 
+def tokens_of(page: SegmentedPage) -> TokenTensors:
+    found = encode(page, (Encoding.TOKENS,)).tokens
+    assert found is not None
+    return found
+
+
 def test_a_block_is_its_ancestors_tags_and_then_its_words_and_punctuation() -> None:
-    encoded = encode(page(("Hello, hello", "html/body/div/div/p", 0), ("…", "html/body", 0)))
+    encoded = tokens_of(page(("Hello, hello", "html/body/div/div/p", 0), ("…", "html/body", 0)))
     tags = [tag_token(tag) for tag in ("html", "body", "div", "div", "p", "html", "body")]
     text = [word_token(word) for word in ("hello", ",", "hello", "…")]
     assert encoded.ids.tolist() == [*tags[:5], *text[:3], *tags[5:], text[3]]
     assert encoded.block_lengths.tolist() == [8, 3]
-    assert encoded.words.tolist() == [2, 0]
     assert encoded.ids.dtype == np.uint32
     assert encoded.block_lengths.dtype == np.uint16
 
 
 def test_a_page_without_blocks_has_empty_columns() -> None:
-    encoded = encode(page())
+    encoded, tokens, keys = encode(page()), tokens_of(page()), site_keys(page())
     assert len(encoded) == 0
-    assert [
-        len(column)
-        for column in (
-            encoded.ids,
-            encoded.words,
-            encoded.linked_words,
-            encoded.fingerprints,
-            encoded.structures,
-        )
-    ] == [0] * 5
+    columns = (tokens.ids, encoded.words, encoded.linked_words, keys.texts, keys.structures)
+    assert [len(column) for column in columns] == [0] * 5
+
+
+def test_a_page_has_no_encoding_that_was_not_asked_for() -> None:
+    encoded = encode(segment(b"<p>text", with_tree=True))
+    assert [getattr(encoded, encoding) for encoding in Encoding] == [None] * len(Encoding)
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+def test_an_encoding_is_the_field_of_its_name(encoding: Encoding) -> None:
+    encoded = encode(segment(b"<p>text", with_tree=encoding in OF_TREE), (encoding,))
+    assert [each for each in Encoding if getattr(encoded, each) is not None] == [encoding]
 
 
 def test_tokens_of_a_block_are_bounded_and_its_words_are_not() -> None:
-    encoded = encode(page(("word " * 100_000, "html/body/p", 0), ("next", "html/body", 0)))
-    assert encoded.block_lengths.tolist() == [MAX_BLOCK_TOKENS, 3]
-    assert encoded.words.tolist() == [100_000, 1]
+    both = page(("word " * 100_000, "html/body/p", 0), ("next", "html/body", 0))
+    assert tokens_of(both).block_lengths.tolist() == [MAX_BLOCK_TOKENS, 3]
+    assert encode(both).words.tolist() == [100_000, 1]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_linked_words_follow_the_share_of_linked_characters(text: str, linked: i
 
 
 def fingerprint(text: str) -> int:
-    return int(encode(page((text, "html/body", 0))).fingerprints[0])
+    return int(site_keys(page((text, "html/body", 0))).texts[0])
 
 
 @pytest.mark.parametrize(
@@ -98,8 +106,8 @@ def test_other_blocks_are_not_the_same(one: str, other: str) -> None:
 
 def structures_of(*bodies: str) -> list[int]:
     """The structure of the last block of each page."""
-    pages = [encode(segment(f"<html><body class={len(body)}>{body}".encode())) for body in bodies]
-    return [int(page.structures[-1]) for page in pages]
+    pages = [segment(f"<html><body class={len(body)}>{body}".encode()) for body in bodies]
+    return [int(site_keys(page).structures[-1]) for page in pages]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +141,8 @@ def test_a_structure_is_the_same_in_every_process() -> None:
 
 
 def test_of_a_page_without_elements_the_paths_are_the_structures() -> None:
-    encoded = encode(page(("One", "html/body/p", 0), ("Two", "html/body/p", 0), ("Three", "html/body/li", 0)))
-    assert encoded.structures[0] == encoded.structures[1] != encoded.structures[2]
+    keys = site_keys(page(("One", "html/body/p", 0), ("Two", "html/body/p", 0), ("Three", "html/body/li", 0)))
+    assert keys.structures[0] == keys.structures[1] != keys.structures[2]
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
@@ -152,18 +160,18 @@ BLOCKS = st.tuples(
 def test_ids_are_those_of_the_tags_words_and_punctuation(block: tuple[str, str, int]) -> None:
     text, path, _ = block
     expected = [*map(tag_token, path.split("/")), *map(word_token, tokens(text))]
-    assert encode(page(block)).ids.tolist() == expected
+    assert tokens_of(page(block)).ids.tolist() == expected
 
 
 @given(st.lists(BLOCKS, max_size=10))
 def test_columns_fit_together(blocks: list[tuple[str, str, int]]) -> None:
     blocks = [(text, path, min(linked, len(text))) for text, path, linked in blocks]
-    encoded = encode(page(*blocks))
-    assert encoded.block_lengths.sum() == len(encoded.ids)
-    assert (encoded.block_lengths >= 1).all()
+    encoded, tokens = encode(page(*blocks)), tokens_of(page(*blocks))
+    assert tokens.block_lengths.sum() == len(tokens.ids)
+    assert (tokens.block_lengths >= 1).all()
     assert encoded.words.tolist() == [len(words(text)) for text, _, _ in blocks]
     assert (encoded.linked_words <= encoded.words).all()
-    assert len(encoded.fingerprints) == len(encoded) == len(blocks)
+    assert len(site_keys(page(*blocks)).texts) == len(encoded) == len(tokens.block_lengths) == len(blocks)
 
 
 def structure(html: str) -> StructureTensors:

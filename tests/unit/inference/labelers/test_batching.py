@@ -47,8 +47,8 @@ def test_a_page_is_cut_into_consecutive_windows(lengths, blocks_per_window):
         len(window.tensors["ids"]) == window.tensors["block_len"].sum() <= WINDOW_IDS for window in cut
     )
     assert (
-        np.concatenate([whole.ids[:0], *(window.tensors["ids"] for window in cut)]).tolist()
-        == whole.ids.tolist()
+        np.concatenate([whole.tokens.ids[:0], *(window.tensors["ids"] for window in cut)]).tolist()
+        == whole.tokens.ids.tolist()
     )
 
 
@@ -72,10 +72,11 @@ def test_the_features_of_a_page_are_cut_with_its_blocks():
     assert last.tensors["distance"].tolist() == [2]
 
 
-def test_a_page_without_the_encoding_that_is_read_names_it():
+@pytest.mark.parametrize("signature", [TOKENS, WEB2TEXT])
+def test_a_page_without_the_encoding_that_is_read_names_it(signature):
     with pytest.raises(NotEncodedError) as raised:
-        list(windows(encode(segment(b"<p>one")), WEB2TEXT))
-    assert raised.value.encoding is Encoding.WEB2TEXT
+        list(windows(encode(segment(b"<p>one")), signature))
+    assert {raised.value.encoding} == signature.encodings
 
 
 def test_windows_of_the_same_length_fill_their_groups():

@@ -1,6 +1,5 @@
 import asyncio
 import threading
-from dataclasses import replace
 
 import numpy as np
 import onnxruntime
@@ -14,8 +13,8 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE, TOKENS
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion
-from tests.encoded import random_page
+from dehusk.schemas.pages import ModelVersion
+from tests.encoded import page_of, random_page, with_tokens
 from tests.unit.streams.models import graphs
 
 _, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
@@ -29,7 +28,7 @@ def labeler():
 
 def page(blocks, seed=0):
     """A page of the tokens of a golden page."""
-    return random_page(GOLDEN[0].page.ids, blocks, seed)
+    return random_page(GOLDEN[0].page.tokens.ids, blocks, seed)
 
 
 async def probabilities(labeler, *pages):
@@ -54,8 +53,8 @@ async def test_an_answer_does_not_depend_on_other_pages_of_the_batch(labeler):
 
 async def test_the_answer_depends_on_the_words_and_their_neighbours(labeler):
     whole = page(60)
-    changed = replace(whole, ids=whole.ids.copy())
-    changed.ids[: int(whole.block_lengths[0])] = GOLDEN[0].page.ids[-1]
+    changed = with_tokens(whole, ids=whole.tokens.ids.copy())
+    changed.tokens.ids[: int(whole.tokens.block_lengths[0])] = GOLDEN[0].page.tokens.ids[-1]
     first, second = await probabilities(labeler, whole, changed)
     assert np.abs(first - second)[1:10].max() > 1e-4
 
@@ -68,9 +67,8 @@ async def test_a_page_without_blocks_gets_empty_labels(labeler):
 
 async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
     whole = page(WINDOW_BLOCKS + 50)
-    ids = int(whole.block_lengths[:WINDOW_BLOCKS].sum())
-    columns = {name: getattr(whole, name)[WINDOW_BLOCKS:] for name in EncodedPage.__slots__[1:7]}
-    rest = replace(whole, ids=whole.ids[ids:], **columns)
+    lengths = whole.tokens.block_lengths
+    rest = page_of(whole.tokens.ids[lengths[:WINDOW_BLOCKS].sum() :], lengths[WINDOW_BLOCKS:])
     long, short = await probabilities(labeler, whole, rest)
     assert len(long) == len(whole)
     assert np.abs(long[WINDOW_BLOCKS:] - short).max() < 1e-6
@@ -81,7 +79,7 @@ async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch
     labeler, shown
 ):
     good, bad = page(20), page(20, seed=1)
-    bad = replace(bad, ids=bad.ids[shown])
+    bad = with_tokens(bad, ids=bad.tokens.ids[shown])
     alone = (await probabilities(labeler, good))[0]
     first, rejected, second = await labeler.label([good, bad, good])
     assert isinstance(rejected, Broken)
@@ -134,7 +132,7 @@ def test_a_model_of_other_tensors_than_it_declares_is_a_configuration_error(tmp_
 
 
 async def test_a_page_that_onnx_runtime_does_not_take_is_no_bug(labeler):
-    wrong = replace(page(5), ids=np.zeros(len(page(5).ids), np.float64))
+    wrong = with_tokens(page(5), ids=np.zeros(len(page(5).tokens.ids), np.float64))
     with pytest.raises(UnavailableError, match="ONNX Runtime cannot run the model: "):
         await labeler.label([wrong])
 

@@ -12,14 +12,10 @@ def page(*blocks: tuple[int, int]) -> EncodedPage:
     words = np.array([block[0] for block in blocks], np.uint32)
     linked = np.array([block[1] for block in blocks], np.uint32)
     return EncodedPage(
-        ids=np.zeros(0, np.uint32),
-        block_lengths=np.ones(len(blocks), np.uint16),
         words=words,
         linked_words=linked,
-        fingerprints=words.astype(np.uint64),
         hidden=np.zeros(len(blocks), np.bool_),
         repeat=np.full(len(blocks), -1, np.int32),
-        structures=words.astype(np.uint64),
     )
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.grf.labeler import FieldLabeler, by_words
 from dehusk.inference.labelers.labeler import open_local_labeler
 from dehusk.inference.labelers.rules import ShareLabeler, boilerpipe_words, declutter
 from dehusk.inference.segmentation.segmentation import segment
@@ -33,8 +34,8 @@ async def test_every_page_is_answered_by_its_shares(
     assert {(each.labeler, each.model) for each in predictions} == {(name, ModelVersion(name, "1"))}
 
 
-@pytest.mark.parametrize("labeler", [boilerpipe_words(), declutter()])
-def test_a_page_without_the_encoding_is_to_be_prepared_again(labeler: ShareLabeler) -> None:
+@pytest.mark.parametrize("labeler", [boilerpipe_words(), declutter(), by_words()])
+def test_a_page_without_the_encoding_is_to_be_prepared_again(labeler: ShareLabeler | FieldLabeler) -> None:
     with pytest.raises(NotEncodedError) as caught:
         labeler.label_here(encode(PAGE))
     assert {caught.value.encoding} == labeler.encodings

@@ -29,14 +29,10 @@ BLOCKS = st.lists(
 def page_of(words: list[int], hidden: list[bool]) -> EncodedPage:
     count = len(words)
     return EncodedPage(
-        ids=np.zeros(count, np.uint32),
-        block_lengths=np.ones(count, np.uint16),
         words=np.array(words, np.uint32),
         linked_words=np.zeros(count, np.uint32),
-        fingerprints=np.arange(count, dtype=np.uint64),
         hidden=np.array(hidden, np.bool_),
         repeat=np.full(count, -1, np.int32),
-        structures=np.zeros(count, np.uint64),
         alike=np.arange(count, dtype=np.int32) // 2 * 2,
     )
 

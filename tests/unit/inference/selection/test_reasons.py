@@ -27,14 +27,10 @@ def page_of(
 ) -> EncodedPage:
     count = len(words)
     return EncodedPage(
-        ids=np.zeros(count, np.uint32),
-        block_lengths=np.ones(count, np.uint16),
         words=np.array(words, np.uint32),
         linked_words=np.zeros(count, np.uint32),
-        fingerprints=np.arange(count, dtype=np.uint64),
         hidden=np.array(hidden or [False] * count, np.bool_),
         repeat=np.array(repeat or [-1] * count, np.int32),
-        structures=np.zeros(count, np.uint64),
     )
 
 
@@ -116,9 +112,7 @@ def test_a_page_without_content_says_so() -> None:
 
 
 def test_a_page_without_blocks_has_no_reasons() -> None:
-    empty = replace(page_of([1]), words=np.zeros(0, np.uint32), repeat=np.zeros(0, np.int32))
-    empty = replace(empty, hidden=np.zeros(0, np.bool_), block_lengths=np.zeros(0, np.uint16))
-    assert explain(empty, labels_of([])).reasons == ()
+    assert explain(page_of([]), labels_of([])).reasons == ()
 
 
 @pytest.mark.parametrize(

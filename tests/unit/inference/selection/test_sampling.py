@@ -10,13 +10,13 @@ from dehusk.inference.selection.selection import choose
 from dehusk.inference.selection.site_signal import MAX_CHANGED, MAX_CHARACTERS, MAX_REPEATED, sample
 from dehusk.schemas.documents import TextSample
 from dehusk.schemas.options import DocumentOptions
-from dehusk.schemas.pages import ModelVersion, Prediction, PreparedPage, RawPage
+from dehusk.schemas.pages import Encoding, ModelVersion, Prediction, PreparedPage, RawPage
 from dehusk.schemas.sites import BlockFrequencies
 
 
 def page_of(*texts: str) -> PreparedPage:
     html = "".join(f"<p>{text}</p>" for text in texts)
-    prepared = prepare(RawPage("https://a.test/", html.encode()))
+    prepared = prepare(RawPage("https://a.test/", html.encode()), encodings=(Encoding.SITE_KEYS,))
     assert isinstance(prepared, PreparedPage)
     return prepared
 
@@ -39,8 +39,9 @@ def test_a_text_that_was_dropped_or_saved_is_a_sample() -> None:
         ("Sign up", 3, True, False),
         ("It grinds", 1, False, True),
     ]
-    encoded = page_of("The mill turns", "Sign up", "It grinds").encoded
-    assert [each.fingerprint for each in found] == encoded.fingerprints[1:].tolist()
+    keys = page_of("The mill turns", "Sign up", "It grinds").encoded.site_keys
+    assert keys is not None
+    assert [each.fingerprint for each in found] == keys.texts[1:].tolist()
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ async def test_what_a_labeler_refuses_is_an_error_of_its_page():
     class RefusingShortPages(RulesLabeler):
         async def label(self, pages):
             answers = zip(pages, await super().label(pages), strict=True)
-            return [refused if len(page.ids) < 10 else answer for page, answer in answers]
+            return [refused if page.words.sum() < 5 else answer for page, answer in answers]
 
     lines = await cleaned([page(1, "short"), page(2)], labelers=[RefusingShortPages()])
     assert [line["error"] for line in lines] == ["rejected-by-model: NaN", None]

@@ -43,18 +43,18 @@ def test_a_page_is_segmented_and_encoded(message: Message) -> None:
 def test_what_a_labeler_alone_reads_is_made_for_it_and_travels_no_further(message: Message) -> None:
     packed = []
     steps = open_steps(lambda: Html(1 << 20), BLOCKS, Writing())
-    for encodings in ((), (Encoding.BOILERPIPE, Encoding.DECLUTTER)):
+    read = (Encoding.TOKENS, Encoding.BOILERPIPE, Encoding.DECLUTTER, Encoding.WEB2TEXT)
+    for encodings in ((), read):
         outcomes = steps(PrepareTask(message, frozenset(encodings)))
         assert isinstance(outcomes, tuple)
         assert isinstance(outcomes[0], PackedPage)
         packed.append(outcomes[0])
     without, having = packed
-    assert without.encoded.boilerpipe is without.encoded.declutter is None
-    assert having.encoded.boilerpipe is not None
+    assert [getattr(without.encoded, encoding) for encoding in read] == [None] * 4
+    assert all(getattr(having.encoded, encoding) is not None for encoding in read)
     assert having.encoded.declutter is not None
     assert having.encoded.declutter.shape == (len(having.encoded),)
-    assert pickle.loads(having.packed).encoded.boilerpipe is None
-    assert pickle.loads(having.packed).encoded.declutter is None
+    assert [getattr(pickle.loads(having.packed).encoded, encoding) for encoding in read] == [None] * 4
     assert len(having.packed) == len(without.packed)
 
 

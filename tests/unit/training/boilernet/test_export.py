@@ -15,7 +15,7 @@ from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.network import Blocks, BoilerNet
 from dehusk.training.boilernet.vocabulary import Vocabulary
-from tests.encoded import page_of, random_page
+from tests.encoded import page_of, random_page, with_tokens
 
 pytestmark = pytest.mark.training
 
@@ -41,12 +41,12 @@ def labeler(network, tmp_path):
 def page(blocks, seed=0, ids=None):
     known = np.append(VOCABULARY.ids(), np.array([0, 7, 2**32 - 1], np.uint32))
     made = random_page(known, blocks, seed, longest=8)
-    return made if ids is None else page_of(ids, made.block_lengths)
+    return made if ids is None else page_of(ids, made.tokens.block_lengths)
 
 
 def answer(network, page, vocabulary=VOCABULARY):
-    rows = torch.from_numpy(vocabulary.rows(page.ids))
-    lengths = torch.from_numpy(page.block_lengths.astype(np.int64))
+    rows = torch.from_numpy(vocabulary.rows(page.tokens.ids))
+    lengths = torch.from_numpy(page.tokens.block_lengths.astype(np.int64))
     with torch.inference_mode():
         return torch.sigmoid(network([Blocks(rows, lengths)])).numpy()
 
@@ -67,7 +67,7 @@ def test_the_graph_leaves_out_what_the_network_ignores_and_joins_unknown_tags_an
     unknown = [word_token("wheel"), tag_token("div")]
     ids = np.array([*plain.ids(), *unknown] * 9, np.uint32)
     given = page(20, ids=np.random.default_rng(5).permutation(ids))
-    given = replace(given, block_lengths=np.array([4] * 19 + [len(ids) - 76], np.uint16))
+    given = with_tokens(given, block_lengths=np.array([4] * 19 + [len(ids) - 76], np.uint16))
     (labels,) = asyncio.run(OnnxLabeler("plain", repository=tmp_path).label([given]))
     assert np.abs(answer(network, given, plain) - labels.probabilities).max() < 1e-5
     assert (
@@ -80,7 +80,7 @@ def test_the_graph_leaves_out_what_the_network_ignores_and_joins_unknown_tags_an
 def test_a_page_whose_lengths_contradict_its_ids_disturbs_no_batch_mate(network, labeler, change):
     good = [page(20, seed) for seed in range(3)]
     bad = page(20, seed=9)
-    bad = page(20, seed=9, ids=np.resize(bad.ids, len(bad.ids) + change))
+    bad = page(20, seed=9, ids=np.resize(bad.tokens.ids, len(bad.tokens.ids) + change))
     first, second, rejected, third = asyncio.run(labeler.label([good[0], good[1], bad, good[2]]))
     assert isinstance(rejected, Broken)
     for one, labels in zip(good, (first, second, third), strict=True):
@@ -131,8 +131,8 @@ def test_the_published_model_answers_as_the_training_framework_does():
     answers = asyncio.run(OnnxLabeler("boilernet").label([each.page for each in golden]))
     for each, labels in zip(golden, answers, strict=True):
         page_blocks = Blocks(
-            torch.from_numpy(published_rows(each.page.ids)),
-            torch.from_numpy(each.page.block_lengths.astype(np.int64)),
+            torch.from_numpy(published_rows(each.page.tokens.ids)),
+            torch.from_numpy(each.page.tokens.block_lengths.astype(np.int64)),
         )
         with torch.inference_mode():
             probabilities = torch.sigmoid(network([page_blocks])).numpy()

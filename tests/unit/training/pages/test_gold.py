@@ -9,7 +9,9 @@ from dehusk.inference.encoding.tokens import tag_token, word_token
 from dehusk.inference.markup.elements import MAX_PATH
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import Encoding
 from dehusk.training.pages.gold import Block, GoldPage, collection_of, read_gold, segmented
+from tests.encoded import tokens_of
 
 
 def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
@@ -102,7 +104,7 @@ def block(text, path=("html", "body", "p")):
 
 
 def test_blocks_are_encoded_by_their_paths_words_and_punctuation():
-    encoded = encode(segmented([block("The mill"), block("!", path=["td"])]))
+    encoded = tokens_of(encode(segmented([block("The mill"), block("!", path=["td"])]), (Encoding.TOKENS,)))
     tags = [tag_token(tag) for tag in ("html", "body", "p", "td")]
     words = [word_token(word) for word in ("the", "mill", "!")]
     assert encoded.ids.tolist() == [*tags[:3], *words[:2], tags[3], words[2]]
@@ -110,7 +112,7 @@ def test_blocks_are_encoded_by_their_paths_words_and_punctuation():
 
 
 def test_of_a_long_path_the_innermost_tags_count():
-    encoded = encode(segmented([block("", path=["div"] * 9000 + ["p"])]))
+    encoded = tokens_of(encode(segmented([block("", path=["div"] * 9000 + ["p"])]), (Encoding.TOKENS,)))
     assert encoded.ids.tolist() == [tag_token("div")] * (MAX_PATH - 1) + [tag_token("p")]
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.encoding.encoding import encode, site_keys
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.scores import score_words
 from dehusk.training.site_signal.crawls import SitePage
@@ -22,7 +22,7 @@ def site_html(site: int, number: int) -> str:
 
 def page(site: int, number: int, *, index: bool = False) -> SitePage:
     segmented = segment(site_html(site, number).encode())
-    encoded = encode(segmented)
+    encoded, keys = encode(segmented), site_keys(segmented)
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     content = np.array([path.endswith("/p") for path in segmented.paths])
     probabilities = np.array([MENU, TEASER, ARTICLE], np.float32)
@@ -36,8 +36,8 @@ def page(site: int, number: int, *, index: bool = False) -> SitePage:
         word_counts=encoded.words,
         repeat=encoded.repeat,
         alike=encoded.alike,
-        texts=encoded.fingerprints,
-        structures=encoded.structures,
+        texts=keys.texts,
+        structures=keys.structures,
         answers=(np.stack([probabilities, np.zeros_like(probabilities)]),),
     )
 

@@ -4,6 +4,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.grf.word_vectors import graph_by_words, mean_vectors_of, word_vectors
 from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.pages import Encoding
 
 
 def test_edges_weigh_the_inner_product_where_it_is_positive() -> None:
@@ -16,7 +17,7 @@ def test_edges_weigh_the_inner_product_where_it_is_positive() -> None:
 
 
 def test_a_page_without_words_that_are_known_has_no_edges() -> None:
-    page = encode(segment(b"<p>qqzxv<p>vvqzz"))
+    page = encode(segment(b"<p>qqzxv<p>vvqzz"), (Encoding.TOKENS,))
     assert len(graph_by_words(mean_vectors_of(page)).weights) == 0
 
 
@@ -29,6 +30,6 @@ def test_a_page_without_words_that_are_known_has_no_edges() -> None:
     ],
 )
 def test_words_that_stand_in_the_same_company_are_alike(word: str, akin: str, other: str) -> None:
-    page = encode(segment(f"<p>{word}<p>{akin}<p>{other}".encode()))
+    page = encode(segment(f"<p>{word}<p>{akin}<p>{other}".encode()), (Encoding.TOKENS,))
     means = word_vectors().means(page)
     assert means[0] @ means[1] > 2 * max(means[0] @ means[2], 0)

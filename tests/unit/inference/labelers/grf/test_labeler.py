@@ -7,7 +7,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.grf.labeler import FieldLabeler, by_features, by_words
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.pages import ModelVersion, Prediction
+from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
 
 PARAGRAPH = "<p>The harbour was closed for three days, and no ship left it before the storm had passed.</p>"
 SHORT = "<p>No ship left it, and none came in, said the pilot.</p>"
@@ -16,7 +16,8 @@ PAGE = encode(
     segment(
         f"""<nav><ul>{MENU}<li>Part 6</ul></nav><article>{PARAGRAPH * 3}{SHORT}{PARAGRAPH * 3}</article>
         <footer><p>All rights reserved.</p></footer>""".encode()
-    )
+    ),
+    (Encoding.TOKENS,),
 )
 UNKNOWN = 10
 LABELS = [0] * 7 + [1] * 3 + [-1] + [1] * 3 + [0]
@@ -30,7 +31,7 @@ def test_seeds_keep_their_labels_and_spread_to_what_is_unknown() -> None:
 
 @pytest.mark.parametrize(("labeler", "name"), [(by_features(), "grf"), (by_words(), "grf-words")])
 async def test_every_page_is_answered_in_order(labeler: FieldLabeler, name: str) -> None:
-    answers = await labeler.label([PAGE, encode(segment(b"")), PAGE])
+    answers = await labeler.label([PAGE, encode(segment(b""), (Encoding.TOKENS,)), PAGE])
     await labeler.close()
     assert [isinstance(answer, Prediction) and len(answer.probabilities) for answer in answers] == [15, 0, 15]
     assert {(answer.model, answer.labeler) for answer in answers if isinstance(answer, Prediction)} == {

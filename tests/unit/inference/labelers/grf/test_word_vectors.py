@@ -6,6 +6,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.encoding.tokens import word_token
 from dehusk.inference.labelers.grf.word_vectors import VECTORS, WordVectors, word_vectors
 from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.pages import Encoding
 
 TOKENS = {word: word_token(word) for word in ("harbour", "ship", "storm")}
 KNOWN = sorted(TOKENS, key=TOKENS.__getitem__)
@@ -17,7 +18,7 @@ SMALL = WordVectors(
 
 
 def means(html: str) -> list[list[float]]:
-    return SMALL.means(encode(segment(html.encode()))).tolist()
+    return SMALL.means(encode(segment(html.encode()), (Encoding.TOKENS,))).tolist()
 
 
 def test_a_block_is_the_mean_of_its_known_words() -> None:

@@ -16,7 +16,7 @@ from dehusk.inference.selection.site_signal import correct
 from dehusk.schemas.documents import TextSample, origin_of
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction, Web2TextTensors
+from dehusk.schemas.pages import EncodedPage, Encoding, Message, ModelVersion, Prediction, Web2TextTensors
 from dehusk.schemas.sites import SiteObservation, SiteStatistics
 from dehusk.streams.availability import Dependency
 from dehusk.streams.preparation.batch import (
@@ -27,6 +27,7 @@ from dehusk.streams.preparation.batch import (
     LabelingPolicy,
     Note,
     UniformBatchLabeler,
+    observation,
 )
 from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.preparation.steps import (
@@ -98,7 +99,7 @@ class Reading(RulesLabeler):
         return await super().label(pages)
 
 
-WEB2TEXT = frozenset((Encoding.WEB2TEXT,))
+WEB2TEXT, SITE_KEYS = frozenset((Encoding.WEB2TEXT,)), frozenset((Encoding.SITE_KEYS,))
 
 
 class RefusingLabeling:
@@ -150,13 +151,32 @@ def encoded(page: PackedPage) -> PackedPage:
     return replace(page, encoded=replace(page.encoded, web2text=tensors))
 
 
+@pytest.mark.parametrize("with_keys", [False, True])
+async def test_pages_that_nobody_counts_have_keys_only_on_request(
+    message: Message,
+    page: PackedPage,
+    with_keys: bool,  # noqa: FBT001
+) -> None:
+    pool = Pool((page,))
+    labeling = UniformBatchLabeler(WaitingLabeling(RulesLabeler(), Dependency("triton", "")))
+    await BatchCleaner(pool, labeling).label([message], with_keys=with_keys)
+    assert pool.encodings == [SITE_KEYS if with_keys else frozenset()]
+
+
+def test_a_page_without_keys_cannot_be_counted(page: PackedPage) -> None:
+    without = replace(page, encoded=replace(page.encoded, site_keys=None))
+    labels = Prediction(np.zeros(len(page.encoded), np.float32), ModelVersion("m", "1"), "onnx")
+    with pytest.raises(NotEncodedError, match="'site_keys'"):
+        observation(without, labels)
+
+
 async def test_pages_that_lack_what_the_model_reads_are_prepared_again(
     message: Message, page: PackedPage
 ) -> None:
     pool = Pool((page,), (encoded(page),))
     store = MemorySiteStatistics()
     (cleaned,) = await reading(pool, store=store).clean([message])
-    assert pool.encodings == [frozenset(), WEB2TEXT]
+    assert pool.encodings == [SITE_KEYS, SITE_KEYS | WEB2TEXT]
     assert orjson.loads(cleaned.records[0].value or b"")["template"] == template(pages_seen=1)
 
 
@@ -167,7 +187,10 @@ async def test_a_huge_page_that_lacks_what_the_model_reads_is_prepared_again(
     cleaned = await reading(pool).clean_alone(message)
     assert isinstance(cleaned, CleanedMessage)
     assert len(cleaned.documents) == 1
-    assert (pool.alone, pool.encodings) == (["prepare", "prepare", "extract"], [frozenset(), WEB2TEXT])
+    assert (pool.alone, pool.encodings) == (
+        ["prepare", "prepare", "extract"],
+        [SITE_KEYS, SITE_KEYS | WEB2TEXT],
+    )
 
 
 async def test_pages_are_prepared_with_what_the_model_is_known_to_read(
@@ -175,7 +198,7 @@ async def test_pages_are_prepared_with_what_the_model_is_known_to_read(
 ) -> None:
     pool = Pool((encoded(page),))
     await reading(pool, WEB2TEXT).clean([message])
-    assert pool.encodings == [WEB2TEXT]
+    assert pool.encodings == [SITE_KEYS | WEB2TEXT]
 
 
 async def test_pages_that_cannot_be_encoded_are_not_prepared_for_ever(
@@ -287,9 +310,11 @@ def elsewhere(page: PackedPage, path: str) -> PackedPage:
     """The same page at another address of its site, with a text of its own for its last one."""
     prepared = pickle.loads(page.packed)
     identity = replace(page.identity, url=f"https://{page.identity.site}/{path}")
-    fingerprints = page.encoded.fingerprints.copy()
-    fingerprints[-1] = crc32(path.encode())
-    encoded = replace(page.encoded, fingerprints=fingerprints)
+    keys = page.encoded.site_keys
+    assert keys is not None
+    texts = keys.texts.copy()
+    texts[-1] = crc32(path.encode())
+    encoded = replace(page.encoded, site_keys=replace(keys, texts=texts))
     return PackedPage(identity, encoded, pickle.dumps(replace(prepared, identity=identity, encoded=encoded)))
 
 

@@ -42,9 +42,9 @@ async def test_pages_are_observed_under_their_site_with_their_labels(page: Packe
     assert (statistics[0].pages, statistics[0].texts.tolist()) == (0, [0] * len(page.encoded))
     (told,) = store.pages
     assert (told.site, told.page) == (page.identity.site, page.identity.url)
-    assert told.texts is page.encoded.fingerprints
+    assert told.texts is page.encoded.site_keys.texts
     assert told.probabilities is labels[0].probabilities
-    assert told.structures is page.encoded.structures
+    assert told.structures is page.encoded.site_keys.structures
 
 
 @pytest.mark.parametrize("error", [UnavailableError("unavailable"), ConfigurationError("password")])
