@@ -6,7 +6,7 @@ most other pages of the site have it in their titles.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -130,8 +130,7 @@ def _headings(structure: Structure) -> tuple[tuple[int, int, int], ...]:
     return tuple(headings_of(*columns, _MAX_LEVEL, _MAX_HEADINGS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
+class _Own(NamedTuple):
     """Title without the parts that are the site's."""
 
     text: str
@@ -144,8 +143,7 @@ class _Own:
     """Normalised last part, if there are several: a heading within it may name the site."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
+class _Heading(NamedTuple):
     """A heading of the page."""
 
     text: str

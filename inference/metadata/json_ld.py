@@ -74,6 +74,8 @@ def is_content(of_type: object) -> bool:
 
 def rank_of(of_type: object) -> int:
     """Return the rank of a type, or the best of several, from 0, most telling, to 4, not at all."""
+    if isinstance(of_type, str):
+        return _rank_of(of_type[-_MAX_TYPE:])
     return min((_rank_of(each[-_MAX_TYPE:]) for each in strings(of_type)), default=len(_RANKS))
 
 
