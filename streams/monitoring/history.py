@@ -125,10 +125,14 @@ class Curve:
         if slot < self.slots[row] <= slot_of(now):
             return
         self.slots[row] = slot
-        characters = (point.kept or 0.0) * point.bytes_per_second
-        figures = (*(getattr(point, name) for name in _SUMMED), characters, point.lag_seconds)
-        self.figures[row] = [np.nan if figure is None else figure for figure in figures]
+        self.figures[row] = _figures(point)
         self.steps[row] = [_counts(point, step) for step in STEPS]
+
+
+def _figures(point: Point) -> list[float]:
+    characters = (point.kept or 0.0) * point.bytes_per_second
+    figures = (*(getattr(point, name) for name in _SUMMED), characters, point.lag_seconds)
+    return [np.nan if figure is None else figure for figure in figures]
 
 
 def _counts(point: Point, step: str) -> tuple[int, ...]:
@@ -136,6 +140,16 @@ def _counts(point: Point, step: str) -> tuple[int, ...]:
     if len(counts) != len(STEP_BOUNDS):
         return (0,) * len(STEP_BOUNDS)
     return tuple(min(max(count, 0), _MAX_BATCHES) for count in counts)
+
+
+def sum_points(points: Sequence[Point], time: float) -> Point:
+    """Sum points of workers, at least one, at about that time; the kept share is weighted by bytes."""
+    rows = np.array([_figures(point) for point in points])
+    figures = np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
+    figures[_AGE] = np.fmax.reduce(rows[:, _AGE])
+    return _point(
+        time, figures, np.sum([[_counts(point, step) for step in STEPS] for point in points], axis=0)
+    )
 
 
 def sum_hour(curves: Iterable[Curve], newest: int) -> list[Point]:
@@ -157,10 +171,11 @@ def sum_hour(curves: Iterable[Curve], newest: int) -> list[Point]:
     figures[known == 0] = np.nan
     figures[:, _AGE] = oldest
     order = rows[np.argsort(slots)]
-    return [_point(int(slots[row]), figures[row], steps[row]) for row in order if workers[row]]
+    times = (slots + 0.5) * SLOT_SECONDS
+    return [_point(float(times[row]), figures[row], steps[row]) for row in order if workers[row]]
 
 
-def _point(slot: int, figures: Floats, steps: npt.NDArray[np.int64]) -> Point:
+def _point(time: float, figures: Floats, steps: npt.NDArray[np.int64]) -> Point:
     known = [None if np.isnan(figure) else float(figure) for figure in figures]
     summed: dict[str, Any] = {
         name: int(figure) if name in _COUNTS and figure is not None else figure
@@ -168,7 +183,7 @@ def _point(slot: int, figures: Floats, steps: npt.NDArray[np.int64]) -> Point:
     }
     volume = summed["bytes_per_second"]
     return Point(
-        time=(slot + 0.5) * SLOT_SECONDS,
+        time=time,
         kept=(known[_CHARACTERS] or 0.0) / volume if volume else None,
         steps={
             step: tuple(counts.tolist()) for step, counts in zip(STEPS, steps, strict=True) if counts.any()

@@ -1,17 +1,15 @@
-"""Sums of the states, points and counts of several workers."""
+"""Sums of the states and counts of several workers."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TypeVar
 
+from dehusk.streams.monitoring.history import sum_points
 from dehusk.streams.monitoring.state import (
     MAX_PARTITIONS,
-    STEP_BOUNDS,
     Counts,
     DependencyState,
     PartitionLag,
-    Point,
     State,
     Totals,
     largest_lags,
@@ -21,7 +19,6 @@ from dehusk.streams.wording import pluralize
 _MAX_HINDRANCES = 20
 _MAX_NAMES = 3
 """Workers that a line names."""
-_Number = TypeVar("_Number", int, float)
 
 
 def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State:
@@ -36,6 +33,7 @@ def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State
     is_lag_known = all(each.point.lag is not None or not each.partition_count for each in workers)
     point = sum_points([worker.point for worker in workers], now)
     dependencies = _dependencies(workers)
+    processes = [worker.processes for worker in workers if worker.processes is not None]
     lags = _lags(states)
     shown = largest_lags(lags)
     return State(
@@ -46,7 +44,7 @@ def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State
         counts=counts,
         hindrances=_hindrances(states, dependencies),
         most_in_flight=sum(worker.most_in_flight for worker in workers),
-        processes=_sum_of_known(worker.processes for worker in workers),
+        processes=sum(processes) if processes else None,
         partitions=shown,
         more_partitions=len(lags) - len(shown) + sum(worker.more_partitions for worker in workers),
         dependencies=dependencies,
@@ -88,27 +86,6 @@ def add_lost(state: State, running: Mapping[str, State], lost: Mapping[str, Stat
     )
 
 
-def sum_points(points: Sequence[Point], time: float) -> Point:
-    """Sum points of workers at about that time; the share that is kept is weighted by bytes."""
-    volume = sum(point.bytes_per_second for point in points)
-    characters = sum((point.kept or 0.0) * point.bytes_per_second for point in points)
-    return Point(
-        time,
-        sum(point.pages_per_second for point in points),
-        volume,
-        characters / volume if volume else None,
-        _sum_of_known(point.lag for point in points),
-        sum(point.in_flight for point in points),
-        _sum_of_known(point.memory for point in points),
-        _steps(points),
-        max((point.lag_seconds for point in points if point.lag_seconds is not None), default=None),
-        _sum_of_known(point.arriving_per_second for point in points),
-        _sum_of_known(point.done_per_second for point in points),
-        _sum_of_known(point.skipped_per_second for point in points),
-        _sum_of_known(point.dead_letters_per_second for point in points),
-    )
-
-
 def sum_counts(counts: Sequence[Counts]) -> Counts:
     """Sum the counts of workers."""
     names = [field.name for field in fields(Totals)]
@@ -126,21 +103,6 @@ def _by_reason(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for each in counts:
         total.update(each)
     return dict(sorted(total.items()))
-
-
-def _steps(points: Sequence[Point]) -> dict[str, tuple[int, ...]]:
-    total: dict[str, tuple[int, ...]] = {}
-    for point in points:
-        for step, counts in point.steps.items():
-            if len(counts) == len(STEP_BOUNDS):
-                before = total.get(step, (0,) * len(counts))
-                total[step] = tuple(map(sum, zip(before, counts, strict=True)))
-    return total
-
-
-def _sum_of_known(figures: Iterable[_Number | None]) -> _Number | None:
-    known = [figure for figure in figures if figure is not None]
-    return sum(known[1:], known[0]) if known else None
 
 
 def _names(names: Iterable[str]) -> str:
