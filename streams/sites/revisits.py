@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from dehusk.schemas.documents import Origin
-from dehusk.streams.sites.redis_client import Call, Script
-from dehusk.streams.sites.redis_store import SiteBounds
+from dehusk.streams.sites.redis_client import Script
+from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds
 from dehusk.streams.sites.tally import name_hash
 
 KEY_PREFIX = "dehusk:revisits:2:"
@@ -68,19 +68,6 @@ class FirstPage:
     origin: Origin
 
 
-class ScriptRunner(Protocol):
-    """A Redis that runs scripts."""
-
-    async def run(self, script: Script, calls: Sequence[Call]) -> list[list[bytes]]:
-        """Run a script for each call, and return the answers.
-
-        Raises:
-            UnavailableError: Redis did not answer.
-            ConfigurationError: Redis refuses the user or the commands.
-        """
-        ...
-
-
 def url_key(url: str) -> bytes:
     """Return the key of a page."""
     return name_hash(url, _KEY_BYTES)
@@ -94,10 +81,12 @@ def key_prefix(of_site: str) -> str:
 class FirstPages:
     """The first `pages` pages of each site that a group of workers has cleaned.
 
-    All methods raise what `ScriptRunner.run` raises.
+    All methods raise what `RedisSiteStatistics` raises.
     """
 
-    def __init__(self, redis: ScriptRunner, group: str, pages: int, days: float = SiteBounds().days) -> None:
+    def __init__(
+        self, redis: RedisSiteStatistics, group: str, pages: int, days: float = SiteBounds().days
+    ) -> None:
         self._redis = redis
         self._group = group
         self._pages = pages
