@@ -85,8 +85,6 @@ class StoredSite:
     name: str | None
     """The name, if its key does not hold it and a worker has written it."""
     sizes: SiteSizes
-    texts: int
-    structures: int
     samples: tuple[StoredSample, ...]
     """Samples, first those that changed the most documents, then those on the most pages."""
 
@@ -114,19 +112,11 @@ def unpack_site(fields: Fields) -> StoredSite:
         CorruptError: one is missing or damaged.
     """
     sizes = unpack_sizes(fields.get(b"state"))
-    texts, structures = (
-        _split_groups(fields, b"texts", TEXT_BYTES, sizes.pages),
-        _split_groups(fields, b"structures", STRUCTURE_BYTES, sizes.pages),
-    )
+    texts = _split_groups(fields, b"texts", TEXT_BYTES, sizes.pages)
+    _split_groups(fields, b"structures", STRUCTURE_BYTES, sizes.pages)
     _check_pages(fields, sizes.pages)
     samples = sorted(_samples(fields, texts), key=lambda each: (each.dropped + each.saved, each.pages))
-    return StoredSite(
-        unpack_name(fields.get(b"name")),
-        sizes,
-        texts=sum(map(len, texts.values())) // TEXT_BYTES,
-        structures=sum(map(len, structures.values())) // STRUCTURE_BYTES,
-        samples=tuple(reversed(samples)),
-    )
+    return StoredSite(unpack_name(fields.get(b"name")), sizes, tuple(reversed(samples)))
 
 
 def _split_groups(fields: Fields, field: bytes, width: int, pages: int) -> dict[int, bytes]:

@@ -90,8 +90,6 @@ def _print_site(summary: Summary, known: StoredSite, *, frozen: bool) -> None:
 def _print_site_as_json(summary: Summary, known: StoredSite, *, frozen: bool) -> None:
     fields = {
         **_fields(summary),
-        "texts": known.texts,
-        "structures": known.structures,
         "frozen": frozen,
         "texts_floor": known.sizes.texts_floor,
         "structures_floor": known.sizes.structures_floor,
@@ -124,8 +122,8 @@ def _row(summary: Summary) -> tuple[str, ...]:
 def _lines(summary: Summary, known: StoredSite, *, frozen: bool) -> Iterator[str]:
     sizes = known.sizes
     yield (
-        f"{_title(summary)}: {pluralize(sizes.pages, 'page')}, {pluralize(known.texts, 'text')}, "
-        f"{pluralize(known.structures, 'structure')}, {decimal(summary.bytes)}"
+        f"{_title(summary)}: {pluralize(sizes.pages, 'page')}, {pluralize(sizes.texts, 'text')}, "
+        f"{pluralize(sizes.structures, 'structure')}, {decimal(summary.bytes)}"
     )
     if summary.last_counted and summary.seconds_left is not None:
         days = pluralize(round(summary.seconds_left / _DAY_SECONDS), "day")

@@ -64,7 +64,7 @@ FIELDS = {
 
 def test_a_site_is_read() -> None:
     site = unpack_site(FIELDS)
-    assert (site.name, site.sizes, site.texts, site.structures) == ("é.test", SiteSizes(2, 0, 1, 2, 1), 2, 1)
+    assert (site.name, site.sizes) == ("é.test", SiteSizes(2, 0, 1, 2, 1))
     assert site.samples == (
         StoredSample("Über", 2, 3, 1),
         StoredSample("rare", 1, 0, 2),
@@ -75,12 +75,12 @@ def test_a_site_is_read() -> None:
 def test_the_groups_of_all_first_bytes_are_read() -> None:
     groups = {first: entry(bytes([first, 0, 0, 0, 9]), 1 + first) for first in range(32)}
     site = unpack_site({**FIELDS, b"state": state(32, 0, 1, 32, 1, 0), b"texts": grouped(groups, TEXT_BYTES)})
-    assert (site.texts, {sample.text: sample.pages for sample in site.samples}["Über"]) == (32, 4)
+    assert (site.sizes.texts, {sample.text: sample.pages for sample in site.samples}["Über"]) == (32, 4)
 
 
 def test_a_site_without_names_and_samples_is_read() -> None:
     site = unpack_site({b"state": state(0, 0, 0, 0, 0, 0)})
-    assert (site.name, site.texts, site.structures, site.samples) == (None, 0, 0, ())
+    assert (site.name, site.sizes, site.samples) == (None, SiteSizes(0, 0, 0, 0, 0), ())
     assert site.sizes == SiteSizes(0, 0, 0, 0, 0)
 
 
