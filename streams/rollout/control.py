@@ -5,7 +5,7 @@ batch of records, which Kafka appends together or not at all: the change under a
 of the trials that it ends, and the state that it makes under the key of the roll-out. Each state has a
 revision, one greater than that of the state it was made from. Of several changes of a revision the first one
 in the topic counts, and the last one that counts is the current state, also where compaction has left another
-one. Older versions read the states alone.
+one.
 """
 
 import logging
@@ -194,7 +194,7 @@ class Control:
     def _apply(self, key: ControlKey, message: Message, time: int) -> Scope | None:
         value = message.value
         if key.change:
-            self._apply_change(key, value)
+            _put(self.changes, key, None if value is None else Rollout.decode(value))
         elif key.claim:
             self._apply_claim(key, None if value is None else Claim.decode(value), time)
         elif key.trial:
@@ -235,12 +235,6 @@ class Control:
             del self.claims[key]
         _put(self.claims, key, claim)
 
-    def _apply_change(self, key: ControlKey, value: bytes | None) -> None:
-        """Apply a change unless its revision is passed already, by a worker of an older version."""
-        state, before = None if value is None else Rollout.decode(value), self.states.get(key.scope)
-        if state is None or before is None or state.revision > before.revision:
-            _put(self.changes, key, state)
-
 
 Value = TypeVar("Value")
 
@@ -280,8 +274,7 @@ async def change_state(
     What workers have seen of the trials that it ends is written with it; `own` is what the worker has seen
     that writes it. Nothing is written if the guard raises an error.
 
-    The topic is read again afterwards, to see which change counts. One that came second is taken away, and
-    the current state is written once more, as compaction would leave older versions the other one.
+    The topic is read again afterwards, to see which change counts. One that came second is taken away.
 
     Raises:
         ConflictError: the current state is not the one it was made from; the roll-out is as it was.
@@ -300,7 +293,7 @@ async def change_state(
     if change in control.history(scope):
         return
     await write(topic, [Record(each.key, None) for each in added])
-    raise _conflict(scope, await _write_again(topic, scope, control.states.get(scope)))
+    raise _conflict(scope, control.states.get(scope))
 
 
 def _trial_records(
@@ -314,16 +307,6 @@ def _trial_records(
     ended = ended_trials(before, state, [*others, own] if own else others)
     keys = [ControlKey(change.scope, trial=f"{change.change}:{each.trial}") for each in ended]
     return [Record(key.encode(), each.encode(), _HEADERS) for key, each in zip(keys, ended, strict=True)]
-
-
-async def _write_again(topic: ControlTopic, scope: Scope, current: Rollout | None) -> Rollout | None:
-    """Have the current state be the last one in the topic, and return it."""
-    written = None
-    while current is not None and current != written:
-        written = current
-        await write(topic, [state_record(scope, current)])
-        current = (await read_control(topic)).states.get(scope)
-    return current
 
 
 def check_revision(control: Control, scope: Scope, revision: int) -> None:

@@ -92,13 +92,6 @@ def test_the_first_change_of_a_revision_counts_also_where_compaction_has_left_th
     assert control.history(SCOPE) == {first: NEXT}
 
 
-def test_a_change_of_a_revision_that_is_passed_is_none() -> None:
-    control = Control()
-    control.apply(state(NEXT), 0)
-    control.apply(message(ControlKey(SCOPE, change="late").encode(), OTHER.encode()), 0)
-    assert control.history(SCOPE) == {}
-
-
 def test_a_roll_out_that_is_removed_has_no_history() -> None:
     control = Control()
     control.apply(message(ControlKey(SCOPE, change="a").encode(), START.encode()), 0)
