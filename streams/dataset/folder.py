@@ -25,8 +25,6 @@ from dehusk.streams.folders import locked, sync_folder, writing
 from dehusk.streams.settings import MIB
 from dehusk.streams.wording import pluralize
 
-MODEL_HASH = "model_sha256"
-"""Name of an option that older files do not tell."""
 _LOCK = ".lock"
 _UNFINISHED = ".unfinished"
 _ANOTHER = "name an empty folder"
@@ -126,7 +124,7 @@ class DocumentFolder:
             ) from error
         changed = [
             f"{name} was {options.get(name, 'not set')!r} and is {self._options.get(name, 'not set')!r}"
-            for name in sorted({*options, *self._options.keys() - {MODEL_HASH}})
+            for name in sorted({*options, *self._options})
             if options.get(name) != self._options.get(name)
         ]
         if changed:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dehusk.inference.labelers.repository import find_model
 from dehusk.schemas.outcomes import Damaged
-from dehusk.streams.dataset.folder import MODEL_HASH, DocumentFolder, Position
+from dehusk.streams.dataset.folder import DocumentFolder, Position
 from dehusk.streams.dataset.parts import Columns, Row
 from dehusk.streams.files.paths import input_files
 from dehusk.streams.files.position import BEGINNING, Place
@@ -107,7 +107,7 @@ def _model(settings: WorkerSettings) -> dict[str, str]:
     found, path = find_model(settings.model_repository, name, version)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"model": name, "model_version": found.version, MODEL_HASH: digest}
+    return {"model": name, "model_version": found.version, "model_sha256": digest}
 
 
 def describe_input(paths: Sequence[InputPath]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.dataset.folder import MODEL_HASH, DocumentFolder, FolderSettings, file_format, open_folder
+from dehusk.streams.dataset.folder import DocumentFolder, FolderSettings, file_format, open_folder
 from dehusk.streams.dataset.parts import SUFFIXES, Row
 from dehusk.streams.settings import MIB
 from tests.documents import FULL
@@ -166,18 +166,6 @@ def test_a_later_run_goes_on_behind_the_newest_file(tmp_path: Path, name: str) -
     (tmp_path / f"part-00002{SUFFIXES[name]}").unlink()  # what it held is written again
     with opened(settings) as folder:
         assert (folder.end, folder.rows) == ({"at": 2}, 2)
-
-
-def test_files_that_do_not_tell_the_hash_of_the_model_may_be_of_any(tmp_path: Path) -> None:
-    settings = FolderSettings(tmp_path, resume=True)
-    for options in (OPTIONS, {**OPTIONS, MODEL_HASH: "a"}, {**OPTIONS, MODEL_HASH: "a"}):
-        with opened(settings, options) as folder:
-            folder.write(row(0))
-    with (
-        pytest.raises(ConfigurationError, match="model_sha256 was 'a' and is 'b'"),
-        opened(settings, {**OPTIONS, MODEL_HASH: "b"}),
-    ):
-        pass
 
 
 def interrupt(settings: FolderSettings) -> None:
