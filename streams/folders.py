@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.wording import printable
 
 LOCK = "lock"
 """File in a folder that is locked while the folder is used."""
@@ -28,7 +29,8 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfigurationError(f"cannot write {error.filename or folder}: {_reason(error)}") from error
+        name = printable(str(error.filename or folder))
+        raise ConfigurationError(f"cannot write {name}: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:

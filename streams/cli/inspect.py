@@ -31,6 +31,7 @@ from dehusk.streams.cli.shared.page_options import (
 )
 from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.files.paths import STANDARD_INPUT
+from dehusk.streams.folders import writing
 from dehusk.streams.wording import printable
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -139,7 +140,9 @@ async def _inspect(request: _Request, settings: WorkerSettings) -> None:
         if request.output is None:
             await _serve(inspection, request)
         else:
-            _write(request.output, html(inspection.page, await inspection.all_views(), is_served=False))
+            written = html(inspection.page, await inspection.all_views(), is_served=False)
+            with writing(request.output):
+                request.output.write_text(written, "utf-8")
 
 
 async def _page(request: _Request, settings: WorkerSettings, pool: PreparationPool) -> Decoded:
@@ -154,13 +157,6 @@ async def _page(request: _Request, settings: WorkerSettings, pool: PreparationPo
     path = STANDARD_INPUT if request.place == str(STANDARD_INPUT) else Path(request.place)
     directory = settings.source_settings.warc_directory
     return page_of_file(path, request.url, settings.page.max_bytes, directory)
-
-
-def _write(output: Path, written: str) -> None:
-    try:
-        output.write_text(written, "utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {printable(str(output))}: {error.strerror}") from error
 
 
 async def _serve(inspection: Inspection, request: _Request) -> None:

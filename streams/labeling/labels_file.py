@@ -20,7 +20,7 @@ import orjson
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError
 from dehusk.schemas.page_labels import Misfit, PageLabels
-from dehusk.streams.folders import sync_folder
+from dehusk.streams.folders import sync_folder, writing
 from dehusk.streams.wording import printable
 
 _MEANINGS = {
@@ -59,10 +59,11 @@ class LabelsFile:
         self._require_unchanged()
         line = labels_line(labels)
         try:
-            _append(self._file, line)
-        except OSError as error:
+            with writing(self.path):
+                _append(self._file, line)
+        except ConfigurationError:
             os.ftruncate(self._file, self._size)
-            raise _unwritable(self.path, error) from error
+            raise
         self._size += len(line)
         _keep(self.labels, labels)
 
@@ -133,12 +134,10 @@ def refuse_misfits(misfits: Mapping[str, Misfit], path: Path) -> None:
 
 def _open(path: Path) -> int:
     is_new = not path.exists()
-    try:
+    with writing(path):
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
         if is_new:
             sync_folder(path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from error
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise ConfigurationError(f"{_name(path)} is no regular file: name another one")
@@ -169,17 +168,12 @@ def _torn(data: bytes) -> bytes:
 def _set_aside(file: int, path: Path, torn: bytes) -> Path:
     """Move a torn line to the end of another file; it is cut off once it is on the disk there."""
     target = path.with_name(f"{path.name}.torn")
-    try:
-        kept = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            _append(kept, torn + b"\n")
-        finally:
-            os.close(kept)
+    with writing(target):
+        with target.open("ab", buffering=0) as kept:
+            _append(kept.fileno(), torn + b"\n")
         sync_folder(path.parent)
         os.ftruncate(file, os.fstat(file).st_size - len(torn))
         os.fsync(file)
-    except OSError as error:
-        raise _unwritable(target, error) from error
     return target
 
 
@@ -230,10 +224,6 @@ def labels_line(labels: PageLabels) -> bytes:
     """Return the labels of a page as a line of the file."""
     labels = replace(labels, labeled_at=labels.labeled_at.astimezone(UTC).replace(microsecond=0))
     return orjson.dumps(labels, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
-
-
-def _unwritable(path: Path, error: OSError) -> ConfigurationError:
-    return ConfigurationError(f"cannot write {_name(path)}: {error.strerror}")
 
 
 def _name(path: Path) -> str:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.folders import writing
 from dehusk.training.arrays import Bools, Doubles
 from dehusk.training.comparison.summary import Row, Section
 
@@ -92,10 +92,8 @@ def draw(sections: Sequence[Section], extractors: Sequence[str], file: Path) -> 
     Raises:
         ConfigurationError: the file cannot be written.
     """
-    try:
+    with writing(file):
         figure_of(sections, extractors).savefig(file, dpi=_DPI)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
 
 
 def figure_of(sections: Sequence[Section], extractors: Sequence[str]) -> Figure:
