@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.connection import URL_QUERY_ARGUMENT_PARSERS
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -51,6 +52,8 @@ _WRAPPINGS = re.compile(
 _PORT = 6379
 _DATABASE = re.compile(r"(/\d*)?")
 """Path of a URL of Redis."""
+_TEXT_OPTIONS = frozenset({"client_name", "lib_name", "lib_version", "password", "username"})
+_TLS_PREFIX = "ssl_"
 _MEANINGS = tuple(
     (re.compile(words, re.IGNORECASE), meaning)
     for words, meaning in (
@@ -296,8 +299,11 @@ def memory_advice(server: Mapping[str, object]) -> str | None:
 def _raw_client(settings: RedisSettings) -> Redis | RedisCluster:
     kind = RedisCluster if settings.cluster else Redis
     try:
-        if not _DATABASE.fullmatch(urlsplit(settings.url).path) and settings.url.startswith("redis"):
+        url = urlsplit(settings.url)
+        if not _DATABASE.fullmatch(url.path) and settings.url.startswith("redis"):
             raise ValueError  # noqa: TRY301 the client would take the database 0
+        if not all(map(_is_option, parse_qs(url.query, keep_blank_values=True))):
+            raise ValueError  # noqa: TRY301 the client would use the text as an object
         client = kind.from_url(
             settings.url,
             retry=Retry(NoBackoff(), 1),
@@ -313,10 +319,15 @@ def _raw_client(settings: RedisSettings) -> Redis | RedisCluster:
             f"{without_password(settings.url)} is no URL of a Redis Cluster: it has the database 0 alone"
         ) from error
     except (AttributeError, TypeError, ValueError, RedisError):
-        url = without_password(settings.url)
+        shown = without_password(settings.url)
         advice = "redis[s]://[user:password@]host[:port][/number], with %XX for what has a meaning in a URL"
-        raise ConfigurationError(f"{url} is no URL of a Redis: {advice}") from None  # it may say the password
+        raise ConfigurationError(f"{shown} is no URL of a Redis: {advice}") from None  # it may hold secrets
     return client
+
+
+def _is_option(name: str) -> bool:
+    """Return True if the client takes the option as the text that a URL has, or converts it."""
+    return name in URL_QUERY_ARGUMENT_PARSERS or name in _TEXT_OPTIONS or name.startswith(_TLS_PREFIX)
 
 
 def _tls_options(settings: RedisSettings) -> dict[str, Any]:

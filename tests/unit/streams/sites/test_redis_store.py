@@ -22,12 +22,21 @@ PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32)
         "",
         "redis://localhost:6379/abc",
         "redis://localhost:6379?timeout=3",
+        "redis://localhost:6379?retry=x",
+        "redis://localhost:6379?policy_resolver=x",
+        "redis://localhost:6379?event_dispatcher=x",
     ],
 )
 @pytest.mark.parametrize("cluster", [False, True])
 def test_says_that_a_url_is_none_of_a_redis(url, cluster):
     with pytest.raises(ConfigurationError, match="no URL of a Redis"):
         RedisSiteStatistics(RedisSettings(url, cluster=cluster))
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_a_url_may_have_options(cluster):
+    url = "rediss://localhost?ssl_cert_reqs=none&client_name=dehusk&protocol=3"
+    RedisSiteStatistics(RedisSettings(url, cluster=cluster))
 
 
 def test_a_cluster_has_one_database() -> None:
