@@ -297,8 +297,7 @@ class Consumer(PassingConsumer):
         if not self.transport.membership.is_given_up:
             self.app.flow_control.clear()
             await self.wait_empty()
-            if not self.app.should_stop:
-                await self._restart_before_others_read()
+            await self._restart_before_others_read()
         await super().on_partitions_revoked(revoked)
 
     def _new_offset(self, tp: TP) -> int | None:
@@ -367,9 +366,10 @@ class Consumer(PassingConsumer):
         self._passing.pop(partition, None)
 
     async def on_stop(self) -> None:
-        """Finish and commit what is in flight."""
+        """Finish and commit what is in flight, but nothing of a topic that was made again."""
         self._stop_passing()
         await super().on_stop()
+        await self._restart_before_others_read()
 
 
 def _describe(partition: TP) -> str:

@@ -26,6 +26,7 @@ from dehusk.streams.worker.process import fail_at
 
 DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
 """Errors of rights that are missing, which the checks of Kafka name."""
+_ENDED = "the thread of the consumer has ended"
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         except RuntimeError as error:
             if not self.thread_loop.is_closed():
                 raise
-            raise ConsumerNotStarted("the thread of the consumer has ended") from error
+            raise ConsumerNotStarted(_ENDED) from error
 
     async def subscribe(self, topics: Iterable[str]) -> None:
         """Subscribe to topics by their names, or to a pattern if one is among these."""
@@ -184,8 +185,11 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         """Send a request, past the queue of Faust's calls, which one broker that is away would hold up.
 
         Raises:
+            ConsumerNotStarted: the thread has ended, as the worker stops.
             KafkaError: the brokers do not answer.
         """
+        if self.thread_loop.is_closed():
+            raise ConsumerNotStarted(_ENDED)
         asking = asyncio.run_coroutine_threadsafe(request(self._ensure_consumer()), self.thread_loop)
         return await asyncio.wrap_future(asking)
 

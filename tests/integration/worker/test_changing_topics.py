@@ -97,6 +97,35 @@ async def make_again(bench, records, admin, delivery: str) -> None:
         assert await own.left() == 0
 
 
+async def make_again_while_frozen(bench, worker, records, admin) -> None:
+    """Delete and create the input topic, and fill it, while the worker is frozen."""
+    worker.process.send_signal(signal.SIGSTOP)
+    await admin.delete_topics([bench.topics.input])
+    await asyncio.sleep(1)
+    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
+    await bench.produce(records)
+
+
+@pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
+async def test_an_input_topic_that_is_made_again_as_a_worker_stops_is_read_whole(
+    bench, site, admin, delivery: str
+) -> None:
+    worker = bench.worker("--delivery", delivery)
+    records = site(1000)
+    await bench.until(worker.has_partitions)
+    await asyncio.sleep(4)  # until the worker knows which topic it is
+    await bench.produce(records[:500])
+    await bench.until(lambda: worker.report()["totals"]["pages"] > 50)
+    await make_again_while_frozen(bench, worker, records[500:], admin)
+    worker.process.terminate()
+    worker.process.send_signal(signal.SIGCONT)
+    assert await asyncio.to_thread(worker.process.wait) == 0
+    worker.start()
+    await bench.until_done()
+    assert {record.key for record in records[500:]} <= await keys(bench)
+    assert worker.stop() == 0
+
+
 async def test_an_input_topic_that_is_made_again_while_a_worker_is_frozen_is_read_whole(
     bench, site, admin
 ) -> None:
@@ -105,11 +134,7 @@ async def test_an_input_topic_that_is_made_again_while_a_worker_is_frozen_is_rea
     await bench.produce(records[:50])
     await bench.until_done()
     await asyncio.sleep(4)  # until the worker knows which topic it is
-    worker.process.send_signal(signal.SIGSTOP)
-    await admin.delete_topics([bench.topics.input])
-    await asyncio.sleep(1)
-    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
-    await bench.produce(records[50:])
+    await make_again_while_frozen(bench, worker, records[50:], admin)
     worker.process.send_signal(signal.SIGCONT)
     await bench.until(lambda: worker.says("was deleted and created again: it is read from its beginning"))
     await bench.until_done()

@@ -537,14 +537,17 @@ async def test_an_answer_from_before_partitions_are_assigned_anew_says_nothing_o
     assert not consumer._made_again
 
 
-async def test_a_topic_that_is_made_again_is_read_from_its_beginning_though_its_partitions_are_taken_away(
-    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ending", ["revoked", "revoked as it stops", "stopped"])
+async def test_no_offset_of_a_topic_that_was_made_again_is_left_to_who_reads_it_next(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
     await consumer._find_topics_made_again()
     consumer.ack(message(99))
     identify(2)
-    await consumer.on_partitions_revoked({FIRST})
+    if ending != "revoked":
+        consumer.app._stopped.set()
+    await (consumer.on_stop() if ending == "stopped" else consumer.on_partitions_revoked({FIRST}))
     assert committed(kafka)[-1] == 0
     assert not consumer._made_again
 
