@@ -185,16 +185,19 @@ class Consumer(PassingConsumer):
         self._made_again |= {each for each in kept if each.topic in again and each not in but}
 
     async def _restart_topics_made_again(self) -> None:
-        """Read the partitions of topics that were made again from their beginning."""
-        states = self._thread.read_states()
-        self._made_again &= states.keys()
-        ready = [each for each in self._made_again if not self._awaits_transactions(each)]
-        if not ready:
-            return
-        beginnings = await self.earliest_offsets(*ready)
-        for partition, beginning in beginnings.items():
-            is_anew = self._thread.read_states().get(partition) is not states[partition]
-            if not is_anew and await self._restart(partition, beginning, "was deleted and created again"):
+        """Read the partitions of topics that were made again from their beginning.
+
+        It is offset 0, as a partition may have no leader yet that could be asked for another one. Partitions
+        that the new topic does not have are left to the rebalance.
+        """
+        self._made_again &= self._thread.read_states().keys()
+        for partition in list(self._made_again):
+            identity = self._identities.get(partition.topic)
+            exists = identity is not None and partition.partition < identity.partitions
+            is_anew = partition not in self._made_again
+            if not exists or is_anew:
+                continue
+            if await self._restart(partition, 0, "was deleted and created again"):
                 self._made_again.discard(partition)
 
     async def _restart_before_others_read(self) -> None:

@@ -78,18 +78,19 @@ async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, ad
 
 async def test_an_input_topic_that_is_made_again_is_read_from_its_beginning(bench, site, admin) -> None:
     async with asyncio.TaskGroup() as tasks:
-        for count, delivery in ((20, "exactly-once"), (200, "at-least-once")):  # fewer than before, and more
-            tasks.create_task(make_again(bench, site(100 + count), admin, delivery))
+        for count, partitions in ((20, 4), (200, 4), (200, 2)):  # fewer messages than before, and more
+            for delivery in ("exactly-once", "at-least-once"):
+                tasks.create_task(make_again(bench, site(100 + count), admin, delivery, partitions))
 
 
-async def make_again(bench, records, admin, delivery: str) -> None:
-    async with bench.beside(topics_of(f"{bench.topics.group}-{len(records)}")) as own:
+async def make_again(bench, records, admin, delivery: str, partitions: int) -> None:
+    async with bench.beside(topics_of(f"{bench.topics.group}-{len(records)}-{partitions}-{delivery}")) as own:
         worker = own.worker("--delivery", delivery)
         await own.produce(records[:100])
         await own.until_done()
         await admin.delete_topics([own.topics.input])
         await asyncio.sleep(1)
-        await create_topics(own.kafka, [Topic(own.topics.input, 4, 1)])
+        await create_topics(own.kafka, [Topic(own.topics.input, partitions, 1)])
         await own.produce(records[100:])
         await own.until(lambda: worker.report()["totals"]["pages"] >= len(records))
         assert await keys(own) == {record.key for record in records}

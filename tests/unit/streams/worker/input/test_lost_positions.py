@@ -509,6 +509,20 @@ async def test_all_partitions_of_a_topic_that_is_made_again_are_read_from_their_
     assert kafka.positions == {first: 10, second: 0}
 
 
+async def test_a_topic_that_is_made_again_is_read_from_its_beginning_though_it_has_no_leader_yet(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kafka.assign(TopicPartition("raw", 0), TopicPartition("raw", 2))
+    await consumer._find_topics_made_again()
+    identify(2)
+    await consumer._find_topics_made_again()
+    for ask in ("beginning_offsets", "end_offsets"):
+        monkeypatch.setattr(kafka, ask, AsyncMock(side_effect=AssertionError("nobody answers")))
+    await consumer._restart_topics_made_again()
+    assert (kafka.positions, committed(kafka)) == ({TopicPartition("raw", 0): 0}, [0])
+    assert consumer._made_again == {TP("raw", 2)}, "which the new topic does not have"
+
+
 async def test_a_topic_whose_partitions_are_assigned_anew_is_the_one_that_is_there(
     identify, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
