@@ -5,13 +5,16 @@ from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.cluster import ClusterMetadata
 from aiokafka.errors import (
     KafkaError,
     NotEnoughReplicasAfterAppendError,
     NotEnoughReplicasError,
     UnknownError,
+    UnknownTopicOrPartitionError,
 )
 
 from dehusk.schemas.errors import ConfigurationError
@@ -86,7 +89,7 @@ def create_producer(
     Raises:
         ConfigurationError: a certificate or key cannot be read.
     """
-    return AIOKafkaProducer(
+    producer = AIOKafkaProducer(
         **client_options(settings),
         acks="all",
         compression_type=None if compression == "none" else compression,
@@ -96,6 +99,23 @@ def create_producer(
         value_serializer=serialized,
         transactional_id=transactional_id,
     )
+    producer.client.cluster.add_listener(partial(_fail_gone, producer))
+    return producer
+
+
+def _fail_gone(producer: AIOKafkaProducer, cluster: ClusterMetadata) -> None:
+    """Fail the records for partitions that their topic no longer has, as it was made again with fewer.
+
+    aiokafka would wait until they come back: as long as for a leader, or in a transaction without limit.
+    """
+    waiting = producer._message_accumulator  # noqa: SLF001 there is no getter
+    for topic, number in list(waiting._batches):  # noqa: SLF001 likewise
+        known = cluster.partitions_for_topic(topic)
+        if known is None or number in known:
+            continue
+        error = UnknownTopicOrPartitionError(f"topic {topic} has no partition {number} any more")
+        while (topic, number) in waiting._batches:  # noqa: SLF001 likewise
+            waiting._pop_batch((topic, number)).failure(error)  # noqa: SLF001 likewise
 
 
 def serialized(value: object) -> object:

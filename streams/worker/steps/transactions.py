@@ -51,6 +51,8 @@ START_SECONDS = 30.0
 COMMIT_SECONDS = 60.0
 """Time limit of a transaction, after which brokers abort it, too: aiokafka's `transaction_timeout_ms`."""
 _CLOSE_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+"""Time without an answer after which the partitions are looked at: records of those that have gone fail."""
 
 
 class _Refused(Exception):  # noqa: N818 no failure: the rest is sent without it
@@ -311,7 +313,10 @@ class _Transaction:
             for name, record in zip(known, records, strict=True)
             if name not in self._refused
         ]
-        results = await asyncio.gather(*(answer for _, answer in sent), return_exceptions=True)
+        answers = [answer for _, answer in sent]
+        while answers and (await asyncio.wait(answers, timeout=_LOOK_SECONDS))[1]:
+            self._producer.client.force_metadata_update()
+        results = await asyncio.gather(*answers, return_exceptions=True)
         too_large = {
             name for (name, _), error in zip(sent, results, strict=True) if isinstance(error, TOO_LARGE)
         }

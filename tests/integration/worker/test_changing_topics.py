@@ -168,6 +168,21 @@ async def test_a_topic_that_has_gone_is_named_and_found_again(bench, site, admin
     assert worker.stop() == 0
 
 
+async def test_an_output_topic_that_is_made_again_with_fewer_partitions(bench, site, admin) -> None:
+    worker = bench.worker("--delivery", "exactly-once")
+    records = site(120)
+    await bench.produce(records[:60])
+    await bench.until_done()
+    await admin.delete_topics([bench.topics.output])
+    await asyncio.sleep(1)
+    await create_topics(bench.kafka, [Topic(bench.topics.output, 1, 1)])
+    await bench.produce(records[60:])
+    await bench.until(lambda: worker.says(f"topic {bench.topics.output} has no partition"))
+    await bench.until_done()
+    assert await keys(bench) == {record.key for record in records[60:]}
+    assert worker.stop() == 0
+
+
 async def test_a_dead_letter_topic_that_is_too_small_is_waited_for(bench, site, admin) -> None:
     async def limit(size: int) -> None:
         resource = ConfigResource(ConfigResourceType.TOPIC, bench.topics.dead_letters)
