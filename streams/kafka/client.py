@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, TopicAuthorizationFailedError, for_code
+from aiokafka.protocol.metadata import MetadataRequest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.connection_errors import connection_errors
@@ -92,7 +93,7 @@ async def describe_topics(
         ConfigurationError: the user may not do the operation on one.
     """
     await check_rights(settings, [Right(operation, name) for name in names])
-    return await find_topics(settings, set(names).__contains__)
+    return await find_topics(settings, names)
 
 
 async def describe_worker_topics(settings: KafkaSettings, topics: TopicSettings) -> WorkerTopics:
@@ -103,21 +104,33 @@ async def describe_worker_topics(settings: KafkaSettings, topics: TopicSettings)
             read what it writes.
     """
     inputs, own = input_topics(topics), topics.written
-    existing = await find_topics(settings, lambda name: name in own or inputs.match(name))
+    matching = inputs.among(await list_topics(settings)) if inputs.pattern else inputs.names
+    existing = await find_topics(settings, [*own, *matching])
     unknown = [name for name in inputs.names if name not in existing]
     await check_rights(settings, [Right(Operation.READ, name) for name in unknown])
     written = {name: topic for name, topic in existing.items() if name in own}
     return WorkerTopics(require_inputs(settings, inputs, existing), written)
 
 
-async def find_topics(settings: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
-    """Describe those of all topics whose names are wanted."""
+async def list_topics(settings: KafkaSettings) -> list[str]:
+    """Return the names of all topics that the user may know of."""
     async with _open_admin(settings) as admin:
-        # A request that names a topic may create it, where brokers allow that; one for all topics cannot.
-        topics = [topic for topic in await admin.describe_topics() if not topic["is_internal"]]
-        by_name = {topic["topic"]: topic for topic in topics if is_wanted(topic["topic"])}
-        entries = await _describe_settings(admin, list(by_name))
-    return {name: _topic(name, topic["partitions"], entries.get(name, ())) for name, topic in by_name.items()}
+        names: list[str] = await admin.list_topics()
+    return names
+
+
+async def find_topics(settings: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
+    """Describe those of the topics that exist, but for Kafka's own."""
+    request = MetadataRequest(list(names), allow_auto_topic_creation=False)
+    async with _open_admin(settings) as admin:
+        answer = await admin._send_request(request)  # noqa: SLF001 its own method would create topics
+        found = {
+            topic["topic"]: topic["partitions"]
+            for topic in answer.to_object()["topics"]
+            if not (topic["error_code"] or topic["is_internal"])
+        }
+        entries = await _describe_settings(admin, list(found))
+    return {name: _topic(name, partitions, entries.get(name, ())) for name, partitions in found.items()}
 
 
 async def cluster_id(settings: KafkaSettings) -> str:
@@ -273,7 +286,7 @@ async def create_all_topics(
         ConfigurationError: the cluster refuses one, or no topic matches the pattern.
     """
     names = input_topics(topics).names
-    existing = await find_topics(settings, set(names).__contains__)
+    existing = await find_topics(settings, names)
     limit = {_LIMIT: str(max_bytes + _HEADER_BYTES)}
     missing = [Topic(name, partitions, _BROKERS_CHOICE, limit) for name in names if name not in existing]
     created = await create_topics(settings, missing) if missing else ()

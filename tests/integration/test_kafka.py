@@ -10,12 +10,15 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import RecordsToDelete
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics, list_topics
 from dehusk.streams.kafka.offsets import check_offsets, committed_offset
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import IN_FLIGHT_BYTES, Outgoing, send, send_together
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.folder import LOOPBACK, free_ports
+from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_nodes
+from dehusk.streams.local.process import Service
+from dehusk.streams.local.stack import default_cache
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 
@@ -55,6 +58,25 @@ async def test_creates_topics_that_are_missing_and_leaves_the_others(kafka, fres
     assert await create_topics(kafka, [wanted]) == ()
     assert await describe_topics(kafka, [fresh, fresh + "-none"]) == {fresh: wanted}
     assert await describe_topics(kafka, [fresh + "-none"]) == {}
+
+
+async def test_describing_topics_creates_none_where_brokers_create_those_that_are_named(
+    tmp_path, monkeypatch, fresh
+):
+    configuration, changed = KafkaNode._configuration, {"auto.create.topics.enable": "true"}
+    monkeypatch.setattr(KafkaNode, "_configuration", lambda node: configuration(node) | changed)
+    ports = free_ports(2)
+    (node,) = kafka_nodes(ports, tmp_path, find_java(), kafka_jars(default_cache()))
+    service = Service(node, tmp_path / "log")
+    await asyncio.to_thread(service.start)
+    try:
+        kafka = KafkaSettings(f"{LOOPBACK}:{ports[0]}")
+        await create_topics(kafka, [Topic(fresh, 2, 1)])
+        for _ in range(2):
+            assert (await describe_topics(kafka, [fresh, f"{fresh}-none"])).keys() == {fresh}
+        assert await list_topics(kafka) == [fresh]
+    finally:
+        await asyncio.to_thread(service.kill)
 
 
 async def test_says_why_the_cluster_refuses_a_topic(kafka, fresh):

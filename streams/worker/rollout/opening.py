@@ -116,7 +116,7 @@ class TopicCheck:
             ConfigurationError: it does not.
             UnavailableError: the brokers do not answer.
         """
-        for topic in (await find_topics(self._topic.kafka, self._topic.name.__eq__)).values():
+        for topic in (await find_topics(self._topic.kafka, [self._topic.name])).values():
             check_control_topic(topic)
 
 

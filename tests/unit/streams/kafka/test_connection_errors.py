@@ -9,6 +9,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 from aiokafka.protocol.admin import SaslHandShakeRequest_v1, SaslHandShakeResponse_v1
+from aiokafka.protocol.metadata import MetadataResponse_v1
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.kafka import client
@@ -67,8 +68,8 @@ class Starting(AIOKafkaAdminClient):
         if self.error is not None:
             raise self.error
 
-    async def describe_topics(self):
-        return []
+    async def _send_request(self, request):
+        return MetadataResponse_v1([], 1, [])
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Checks of a worker at its start, and what it says when something is missing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -26,13 +26,17 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Topic]:
     """The topics of a cluster."""
     topics: dict[str, Topic] = {}
 
-    async def find_topics(kafka: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
-        return {name: topic for name, topic in topics.items() if is_wanted(name)}
+    async def list_topics(kafka: KafkaSettings) -> list[str]:
+        return list(topics)
+
+    async def find_topics(kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
+        return {name: topics[name] for name in names if name in topics}
 
     async def check_rights(kafka: KafkaSettings, rights: Sequence[Right]) -> None:
         """Find that every right is given."""
 
-    monkeypatch.setattr(client, "find_topics", find_topics)
+    for double in (list_topics, find_topics):
+        monkeypatch.setattr(client, double.__name__, double)
     for module in (client, preflight):
         monkeypatch.setattr(module, "check_rights", check_rights)
     return topics
