@@ -2,8 +2,11 @@
 
 import asyncio
 import ctypes
+import logging
 import resource
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from dehusk.streams.settings import MIB
 
@@ -15,6 +18,42 @@ _MALLOC_OPTIONS = {-1: 64 * MIB, -3: 4 * MIB, -8: 2}
 """Options of glibc's `mallopt`: M_TRIM_THRESHOLD, the free bytes that may stay at the end of the heap;
 M_MMAP_THRESHOLD, the size from which memory lies outside the heap and is returned at once; M_ARENA_MAX, the
 number of heaps. What Kafka sends at once stays in the heap, whose pages need not be mapped anew each time."""
+_GROUPS = Path("/proc/self/cgroup")
+_HIERARCHIES = Path("/sys/fs/cgroup")
+_WORKER_BYTES = 256 * MIB
+"""Memory below which a worker may not even clean small pages, with one process."""
+_log = logging.getLogger(__name__)
+
+
+def warn_of_little_memory() -> None:
+    """Warn if a control group limits the memory of this process to less than a worker takes."""
+    limit = min(_memory_limits(), default=None)
+    if limit is not None and limit < _WORKER_BYTES:
+        _log.warning(
+            "a control group limits the memory of this worker to %d MiB, and it needs %d MiB at least: raise "
+            "the limit, or the kernel may kill it without a word",
+            limit // MIB,
+            _WORKER_BYTES // MIB,
+        )
+
+
+def _memory_limits() -> Iterator[int]:
+    """Yield the limits of the control groups that this process is in, and of those around them."""
+    lines = _GROUPS.read_text().splitlines() if _GROUPS.exists() else []
+    for line in lines:
+        _number, controllers, path = line.split(":", 2)
+        if not controllers:  # version 2
+            root, name = _HIERARCHIES, "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = _HIERARCHIES / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = root / path.lstrip("/")
+        for each in (group, *group.parents):
+            file = each / name
+            limit = file.read_text().strip() if each.is_relative_to(root) and file.exists() else ""
+            if limit.isdecimal():
+                yield int(limit)
 
 
 def configure_malloc() -> None:

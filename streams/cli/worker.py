@@ -48,6 +48,7 @@ from dehusk.streams.cli.shared.service_options import (
     triton_option,
     triton_settings,
 )
+from dehusk.streams.heap import warn_of_little_memory
 from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import (
     MOST_PROCESSES,
@@ -291,10 +292,11 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
     """
+    configure_logs(log_level, as_json=log_json)
+    warn_of_little_memory()  # before the modules that take most of it
     with loading():
         from dehusk.streams.worker.run import run_worker
 
-    configure_logs(log_level, as_json=log_json)
     require_folders(settings.source, settings.source_settings)
     if settings.value_format is not ValueFormat.JSON:
         _check_value_format(settings)

@@ -7,9 +7,30 @@ import psutil
 import pytest
 
 from dehusk.streams import heap as heap_module
-from dehusk.streams.heap import Heap
+from dehusk.streams.heap import Heap, warn_of_little_memory
 from dehusk.streams.settings import MIB
 from dehusk.streams.worker.process import running
+
+
+@pytest.mark.parametrize(
+    ("groups", "file"),
+    [
+        ("0::/pod/worker", "pod/memory.max"),
+        ("0::/", "memory.max"),
+        ("5:memory:/pod\n0::/", "memory/pod/memory.limit_in_bytes"),
+        ("5:cpu,memory:/docker/1", "memory/memory.limit_in_bytes"),
+    ],
+)
+def test_a_limit_below_what_a_worker_takes_is_said(tmp_path, monkeypatch, caplog, groups, file) -> None:
+    (tmp_path / "groups").write_text(f"2:cpu:/\n{groups}\n")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(heap_module, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(heap_module, "_HIERARCHIES", tmp_path)
+    for limit in ("max", f"{256 * MIB}", f"{255 * MIB}"):
+        assert not caplog.messages
+        (tmp_path / file).write_text(f"{limit}\n")
+        warn_of_little_memory()
+    assert ["to 255 MiB" in each for each in caplog.messages] == [True]
 
 
 def test_memory_is_returned_after_many_bytes_and_once_more_when_they_are_delivered() -> None:
