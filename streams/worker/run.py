@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -23,12 +22,8 @@ from dehusk.streams.wording import how_to_install, missing
 from dehusk.streams.worker.input.app import (
     REBALANCE_SECONDS,
     FaustApp,
-    arriving_per_second,
     create_app,
     follow_bounds,
-    lag,
-    lag_by_partition,
-    lag_seconds,
     stay_in_group,
 )
 from dehusk.streams.worker.input.consumer_thread import Hooks
@@ -130,20 +125,13 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:
         pipeline = await resources.enter_async_context(open_pipeline(settings, name, pool, context))
         flow = pipeline.flow
         app = _create_app(settings, topics.partitions, pipeline, context)
-        metrics.in_flight.set_function(lambda: len(flow))
-        metrics.lag.set_function(lambda: _nan_if_none(lag(app)))
-        metrics.lag_seconds.set_function(lambda: _nan_if_none(lag_seconds(app)))
-        metrics.arriving.set_function(lambda: _nan_if_none(arriving_per_second(app)))
-        metrics.watch_partitions(lambda: lag_by_partition(app))
+        metrics.watch(flow.__len__, app.backlog)
         monitor = Monitor(
             metrics,
             dependencies,
             drops,
-            in_flight=lambda: len(flow),
-            lag=lambda: lag(app),
-            partition_lags=lambda: lag_by_partition(app),
-            lag_seconds=lambda: lag_seconds(app),
-            arriving=lambda: arriving_per_second(app),
+            flow.__len__,
+            app.backlog,
             is_member=lambda: membership.is_held,
             rollout=pipeline.rollout,
             notes=lambda: [*pipeline.notes(), *describe_unavailable(beside)],
@@ -265,10 +253,6 @@ async def _drain(app: FaustApp, flow: Flow, settings: WorkerSettings) -> None:
     """Finish the messages in flight, then stop the app, so that no commit skips abandoned ones."""
     flow.end_within(settings.flow.grace_seconds * _DRAIN_SHARE)
     await app.stop()
-
-
-def _nan_if_none(number: float | None) -> float:
-    return math.nan if number is None else number
 
 
 async def _run_app(app: FaustApp) -> None:

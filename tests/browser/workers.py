@@ -15,6 +15,7 @@ from dehusk.streams.monitoring.state import STEP_BOUNDS, STEPS, Point
 from dehusk.streams.preparation.batch import Failure
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.rollout.view import RolloutView
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.metrics import Metrics
@@ -43,10 +44,7 @@ class Worker:
             self.dependencies,
             self.drops,
             in_flight=lambda: 37,
-            lag=self.lag,
-            partition_lags=lambda: self.lags,
-            lag_seconds=lambda: 7530.0,
-            arriving=lambda: 25.0,
+            backlog=lambda: Backlog(self.lag(), 7530.0, 25.0, self.lags),
             rollout=lambda: self.rollout,
             max_in_flight=2048,
         )

@@ -26,6 +26,7 @@ from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer import Consumer, Transport
 from dehusk.streams.worker.input.consumer_thread import Hooks
 from dehusk.streams.worker.input.intake import Arrival
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.process import fail
 from dehusk.streams.worker_settings import WorkerSettings
@@ -154,15 +155,28 @@ class FaustApp(faust.App):
         self._buffers.append(buffer)
         return buffer
 
-    @property
-    def waiting(self) -> set[TP]:
-        """Partitions of which messages wait for the agent."""
-        return {partition for buffer in self._buffers for partition in +buffer.messages}
+    def backlog(self) -> Backlog:
+        """Return what the assigned partitions hold that is not done with, in flight or not read.
 
-    @property
-    def heads(self) -> list[float]:
-        """Times of the next messages that wait for the agent, in seconds since 1970."""
-        return [buffer.head.message.timestamp for buffer in self._buffers if buffer.head is not None]
+        Messages beyond the last stable offset, after an open transaction, cannot be read and do not count.
+        """
+        if self.waits_for_partitions:
+            return Backlog()
+        try:
+            lags = self.consumer.lag({each for buffer in self._buffers for each in +buffer.messages})
+        except ConsumerNotStarted:
+            return Backlog()
+        known = [each for each in lags.values() if each is not None]
+        messages = sum(known) if len(known) == len(lags) else None
+        seconds = self._age_of_oldest() if messages else messages
+        return Backlog(messages, seconds, self.consumer.arrivals.per_second, lags)
+
+    def _age_of_oldest(self) -> float | None:
+        """Return the age of the oldest message in flight or, without any, of what waits for the agent."""
+        times = [message.timestamp for message in self.consumer.unacked if not message.acked]
+        times = times or [buffer.head.message.timestamp for buffer in self._buffers if buffer.head]
+        oldest = min((each for each in times if each and each > 0), default=None)
+        return None if oldest is None else max(0.0, time.time() - oldest)
 
 
 class _BytesQueue(ThrowableQueue[EventT[bytes]]):
@@ -255,49 +269,10 @@ def create_app(
     return app
 
 
-def lag(app: FaustApp) -> int | None:
-    """Return the lag of the assigned partitions: messages that are not done with, in flight or not read.
-
-    Messages beyond the last stable offset, after an open transaction, cannot be read and do not count. None
-    while the worker waits for its partitions, and until the lag of each is known.
-    """
-    lags = lag_by_partition(app)
-    known = [each for each in (lags or {}).values() if each is not None]
-    return sum(known) if lags is not None and len(known) == len(lags) else None
-
-
-def lag_by_partition(app: FaustApp) -> dict[TP, int | None] | None:
-    """Return the lag of each assigned partition, as far as it is known."""
-    if app.waits_for_partitions:
-        return None
-    try:
-        return app.consumer.lag(app.waiting)
-    except ConsumerNotStarted:
-        return None
-
-
-def lag_seconds(app: FaustApp) -> float | None:
-    """Return the age of the oldest message that is not done with: 0 without a lag, None if it is not known.
-
-    It is the oldest of those in flight or, without any, of those that wait for the agent.
-    """
-    known = lag(app)
-    if not known:
-        return None if known is None else 0.0
-    times = [message.timestamp for message in app.consumer.unacked if not message.acked] or app.heads
-    oldest = min((each for each in times if each and each > 0), default=None)
-    return None if oldest is None else max(0.0, time.time() - oldest)
-
-
-def arriving_per_second(app: FaustApp) -> float | None:
-    """Return the messages that come to the assigned partitions; None where it is not known."""
-    return None if app.waits_for_partitions else app.consumer.arrivals.per_second
-
-
 async def follow_bounds(app: FaustApp, first_seconds: float = _FIRST_BOUNDS_SECONDS) -> None:
     """Keep the bounds of the assigned partitions up to date, also while they are paused, until cancelled."""
     while True:
-        is_known = lag(app) is not None
+        is_known = app.backlog().messages is not None
         await asyncio.sleep(_BOUNDS_SECONDS if is_known else first_seconds)
         if app.waits_for_partitions or app.should_stop:  # aiokafka's consumer is not started, or stopped
             continue

@@ -26,6 +26,19 @@ class Bounds:
     """Last stable offset."""
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Messages of the assigned partitions that are not done with; a value is None while it is not known."""
+
+    messages: int | None = None
+    seconds: float | None = None
+    """Age of the oldest one; 0 without any."""
+    arriving_per_second: float | None = None
+    """Messages that come to the partitions."""
+    partitions: Mapping[TP, int | None] | None = None
+    """Messages by partition; None while the worker waits for its partitions."""
+
+
 class Arrivals:
     """Messages that came to the assigned partitions in the last seconds, by the bounds of these."""
 

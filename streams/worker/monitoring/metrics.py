@@ -25,7 +25,7 @@ from dehusk.streams.rollout.verdict import RollbackReason
 from dehusk.streams.worker.results import BatchTrace, CleanedMessage
 
 if TYPE_CHECKING:
-    from faust.types import TP
+    from dehusk.streams.worker.input.lag import Backlog
 
 _CORRECTIONS = ("dropped", "saved")
 _MAX_VERSIONS = 20
@@ -104,21 +104,20 @@ class Metrics:
         self.refused_versions = gauge(
             "dehusk_refused_versions", "Versions that the roll-out names and that do not label here."
         )
-        self.in_flight = gauge("dehusk_messages_in_flight", "Messages being worked on, or waiting.")
+        self._in_flight = gauge("dehusk_messages_in_flight", "Messages being worked on, or waiting.")
         unavailable = gauge(
             "dehusk_dependency_unavailable", "1 while a dependency does not answer.", ["dependency"]
         )
         for dependency in dependencies:
             unavailable.labels(dependency.name).set_function(partial(_is_missing, dependency))
-        self.lag = gauge(
+        self._lag = gauge(
             "dehusk_lag",
             "Messages of the assigned partitions not done with; NaN while that is not known.",
         )
-
-        self.lag_seconds = gauge(
+        self._lag_seconds = gauge(
             "dehusk_lag_seconds", "Age of the oldest message not done with; NaN while that is not known."
         )
-        self.arriving = gauge(
+        self._arriving = gauge(
             "dehusk_arriving_messages",
             "Messages per second that come to the assigned partitions; NaN while that is not known.",
         )
@@ -143,9 +142,13 @@ class Metrics:
             for label in labels:
                 counter.labels(str(label))
 
-    def watch_partitions(self, lag: Callable[[], Mapping[TP, int | None] | None]) -> None:
-        """Add the lag of each partition, as far as it is known, read at each scrape."""
-        self.registry.register(_PartitionLag(lag))
+    def watch(self, in_flight: Callable[[], int], backlog: Callable[[], Backlog]) -> None:
+        """Read at each scrape how many messages are in flight, and what is not done with."""
+        self._in_flight.set_function(in_flight)
+        self._lag.set_function(lambda: _nan_if_none(backlog().messages))
+        self._lag_seconds.set_function(lambda: _nan_if_none(backlog().seconds))
+        self._arriving.set_function(lambda: _nan_if_none(backlog().arriving_per_second))
+        self.registry.register(_PartitionLag(backlog))
 
     def step(self, name: str) -> AbstractContextManager[object]:
         """Measure the time that a batch takes for a step."""
@@ -219,8 +222,8 @@ class Metrics:
 class _PartitionLag(Collector):
     """Collector of the lag of each partition."""
 
-    def __init__(self, lag: Callable[[], Mapping[TP, int | None] | None]) -> None:
-        self._lag = lag
+    def __init__(self, backlog: Callable[[], Backlog]) -> None:
+        self._backlog = backlog
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """Return the family without values."""
@@ -229,7 +232,7 @@ class _PartitionLag(Collector):
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """Return the family with the current lags."""
         family = self._family()
-        for partition, lag in sorted((self._lag() or {}).items()):
+        for partition, lag in sorted((self._backlog().partitions or {}).items()):
             if lag is not None:
                 family.add_metric([partition.topic, str(partition.partition)], lag)
         return [family]
@@ -258,6 +261,10 @@ class StepTimes:
         with self._metrics.step(name), self.trace.step(name):
             yield
         self.seconds[name] = round(time.perf_counter() - begun, 6)
+
+
+def _nan_if_none(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
 def _is_missing(dependency: Dependency) -> bool:

@@ -5,14 +5,12 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-
-from faust.types import TP
 
 from dehusk.streams.availability import Dependencies, Dependency
 from dehusk.streams.monitoring.outages import OutageLog
@@ -28,6 +26,7 @@ from dehusk.streams.monitoring.state import (
     largest_lags,
 )
 from dehusk.streams.rollout.view import RolloutView
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.drops import DropLog, DropsByReason
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.servers import Servers
@@ -102,14 +101,7 @@ class Monitor:
     dependencies: Dependencies
     drops: DropLog
     in_flight: Callable[[], int]
-    lag: Callable[[], int | None]
-    """Messages not done with; None while it is not known, or the worker waits for its partitions."""
-    partition_lags: Callable[[], Mapping[TP, int | None] | None] = lambda: None
-    """None while the worker waits for its partitions; a lag is None until it is known."""
-    lag_seconds: Callable[[], float | None] = lambda: None
-    """Age of the oldest message not done with; None while it is not known."""
-    arriving: Callable[[], float | None] = lambda: None
-    """Messages per second that come to the partitions; None while it is not known."""
+    backlog: Callable[[], Backlog]
     is_member: Callable[[], bool] = lambda: True
     """Membership in the consumer group, confirmed by Kafka: while it is not, nothing is sent."""
     rollout: Callable[[], RolloutView | None] = lambda: None
@@ -135,7 +127,7 @@ class Monitor:
 
     def state(self, point: Point | None = None) -> State:
         """Return the state of the worker, with a point of its history or, by default, a new one."""
-        assigned = self.partition_lags() or {}
+        assigned = self.backlog().partitions or {}
         lags = [PartitionLag(*partition, lag) for partition, lag in assigned.items() if lag is not None]
         largest = largest_lags(lags)
         return State(
@@ -211,7 +203,7 @@ class Monitor:
             _log.info("%s", self.describe())
 
     def _waits_for_partitions(self) -> bool:
-        return self.lag() is None and self.partition_lags() is None
+        return self.backlog().partitions is None
 
     def _hindrances(self) -> Iterator[str]:
         if self._waits_for_partitions():
@@ -232,6 +224,7 @@ class Monitor:
 
     def _point(self, now: float, samples: Sequence[_Sample]) -> Point:
         after, before = samples[-1], samples[max(-len(samples), -1 - _RATE_SECONDS)]
+        backlog = self.backlog()
         seconds, volume = after.seconds - before.seconds, after.totals.bytes - before.totals.bytes
 
         def rate(name: str) -> float:
@@ -242,12 +235,12 @@ class Monitor:
             pages_per_second=rate("pages"),
             bytes_per_second=rate("bytes"),
             kept=(after.characters - before.characters) / volume if volume else None,
-            lag=self.lag(),
+            lag=backlog.messages,
             in_flight=self.in_flight(),
             memory=self.footprint.bytes if self.footprint else None,
             steps=_steps(samples[0].steps, after.steps),
-            lag_seconds=self.lag_seconds(),
-            arriving_per_second=self.arriving(),
+            lag_seconds=backlog.seconds,
+            arriving_per_second=backlog.arriving_per_second,
             done_per_second=rate("messages"),
             skipped_per_second=rate("skipped"),
             dead_letters_per_second=rate("dead_letters"),

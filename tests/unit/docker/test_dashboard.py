@@ -9,6 +9,7 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.metrics import Metrics
 
 DOCKER = Path(__file__).parents[3] / "docker"
@@ -30,7 +31,7 @@ PROVIDERS = read("grafana/provisioning/dashboards/dehusk.yaml")
 def exported() -> set[str]:
     """The names under which Prometheus knows the worker's metrics."""
     registry = CollectorRegistry()
-    Metrics(registry, []).watch_partitions(dict)
+    Metrics(registry, []).watch(int, Backlog)
     names = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
     return {family.name + ending for family in registry.collect() for ending in names[family.type]}
 

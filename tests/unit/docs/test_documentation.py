@@ -16,6 +16,7 @@ from dehusk.streams.cli import cli
 from dehusk.streams.cli.shared.configuration import DIFFERENT
 from dehusk.streams.sources.registry import SOURCES
 from dehusk.streams.topics.formats import FORMATS
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.training.__main__ import cli as training
 from tests.kept_processes import end_kept_processes
@@ -104,7 +105,7 @@ def test_every_format_reason_and_output_format_is_described() -> None:
 
 def test_every_metric_is_described() -> None:
     registry = CollectorRegistry()
-    Metrics(registry, []).watch_partitions(dict)
+    Metrics(registry, []).watch(int, Backlog)
     described = set(re.findall(r"dehusk_[a-z_]+", PAGES["docs/reference/metrics.md"]))
     ending = {"counter": "_total"}
     names = {family.name + ending.get(family.type, "") for family in registry.collect()}

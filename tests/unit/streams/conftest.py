@@ -6,6 +6,7 @@ from prometheus_client import CollectorRegistry
 from dehusk.inference.preparing import prepare
 from dehusk.schemas.pages import Encoding, Message, PreparedPage, RawPage
 from dehusk.streams.preparation.steps import PackedPage, pack
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.metrics import Metrics
@@ -45,7 +46,7 @@ def monitor() -> Monitor:
 def idle_monitor() -> Monitor:
     dependencies = name_dependencies(WorkerSettings())
     metrics = Metrics(CollectorRegistry(), dependencies)
-    return Monitor(metrics, dependencies, DropLog("k:1", "dead"), lambda: 0, lambda: None, max_in_flight=100)
+    return Monitor(metrics, dependencies, DropLog("k:1", "dead"), lambda: 0, Backlog, max_in_flight=100)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from mode.utils.queues import FlowControlEvent
 
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings, TopicSettings
-from dehusk.streams.worker.input.app import FaustApp, create_app, follow_bounds, lag
+from dehusk.streams.worker.input.app import FaustApp, create_app, follow_bounds
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
@@ -199,10 +199,10 @@ async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
     made: FaustApp, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "dehusk.streams.worker.input.app")
-    assert lag(made) is None
+    assert made.backlog().messages is None
     await made.on_first_start()
     made.on_rebalance_start()
-    assert lag(made) is None
+    assert made.backlog().messages is None
     assert [record.message for record in caplog.records].count("waits for its partitions") == 1
 
 
@@ -212,13 +212,14 @@ async def test_the_lag_is_that_of_all_partitions(made: FaustApp) -> None:
     made.consumer.lag = lambda waiting: {TP("raw", 0): 30, TP("raw", 1): 10, **dict.fromkeys(waiting, 1)}
     made.on_rebalance_start()
     made.on_rebalance_return()
-    assert lag(made) == 40
+    assert made.backlog().messages == 40
     made.flow_control = FlowControlEvent(initially_suspended=False)
     buffer = made.FlowControlQueue()
     await buffer.put(event(0))
-    assert lag(made) == 41
+    assert made.backlog().messages == 41
+    assert made.backlog().seconds > 3600
     buffer.get_nowait()
-    assert lag(made) == 40
+    assert made.backlog().messages == 40
 
 
 async def test_the_agent_reads_all_topics_of_the_input() -> None:
@@ -228,7 +229,7 @@ async def test_the_agent_reads_all_topics_of_the_input() -> None:
 
 
 def event(size: int) -> SimpleNamespace:
-    return SimpleNamespace(message=SimpleNamespace(value=bytes(size), tp=TP("raw", 2)))
+    return SimpleNamespace(message=SimpleNamespace(value=bytes(size), tp=TP("raw", 2), timestamp=1.0))
 
 
 class Partition:

@@ -14,6 +14,7 @@ from dehusk.streams.monitoring.state import Totals
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.rollout.verdict import RollbackReason
 from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage
 
@@ -106,15 +107,24 @@ def test_two_workers_in_one_process_do_not_share_counters(message: Message) -> N
 
 
 def test_each_partition_has_its_lag_while_there_are_some() -> None:
-    registry, behind = CollectorRegistry(), [None, {TP("raw", 1): 5, TP("raw", 0): 0}]
-    metrics = Metrics(registry, [])
-    metrics.watch_partitions(lambda: behind.pop(0))
-    assert b"dehusk_partition_lag{" not in generate_latest(registry)
-    lines = [line for line in generate_latest(registry).decode().splitlines() if "partition_lag{" in line]
-    assert lines == [
+    registry = CollectorRegistry()
+    backlog = Backlog()
+    Metrics(registry, []).watch(lambda: 3, lambda: backlog)
+
+    def lags() -> list[str]:
+        lines = generate_latest(registry).decode().splitlines()
+        return [line for line in lines if "lag" in line and not line.startswith("#")]
+
+    assert lags() == ["dehusk_lag NaN", "dehusk_lag_seconds NaN"]
+    backlog = Backlog(5, 1.5, 2.0, {TP("raw", 1): 5, TP("raw", 0): 0, TP("raw", 2): None})
+    assert lags() == [
+        "dehusk_lag 5.0",
+        "dehusk_lag_seconds 1.5",
         'dehusk_partition_lag{partition="0",topic="raw"} 0.0',
         'dehusk_partition_lag{partition="1",topic="raw"} 5.0',
     ]
+    assert "dehusk_arriving_messages 2.0\n" in generate_latest(registry).decode()
+    assert "dehusk_messages_in_flight 3.0\n" in generate_latest(registry).decode()
 
 
 def test_the_build_and_the_process_are_told() -> None:

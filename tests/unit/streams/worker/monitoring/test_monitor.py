@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.monitoring.state import PartitionLag, Point, RedisMetrics
 from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.monitor import Footprint, Monitor, measure_footprint
@@ -71,7 +72,7 @@ def test_it_says_since_when_a_dependency_is_unavailable(monitor: Monitor) -> Non
 
 def test_of_many_partitions_those_of_the_largest_lag_are_shown(monitor: Monitor) -> None:
     lags = {TP("raw", number): number for number in range(150)}
-    state = replace(monitor, partition_lags=lambda: lags).state(POINT)
+    state = replace(monitor, backlog=lambda: Backlog(partitions=lags)).state(POINT)
     assert state.more_partitions == 50
     assert state.partitions[0] == PartitionLag("raw", 50, 50)
     assert state.partitions[-1] == PartitionLag("raw", 149, 149)
@@ -132,7 +133,9 @@ def metrics() -> Metrics:
 def recorder(metrics: Metrics) -> Monitor:
     """A monitor whose clock advances by a second each time."""
     drops, dependencies = DropLog("k:1", "dead"), name_dependencies(WorkerSettings())
-    return Monitor(metrics, dependencies, drops, lambda: 7, lambda: 9, clock=count().__next__)
+    return Monitor(
+        metrics, dependencies, drops, lambda: 7, lambda: Backlog(9, partitions={}), clock=count().__next__
+    )
 
 
 @pytest.fixture

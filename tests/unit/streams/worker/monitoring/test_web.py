@@ -13,6 +13,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.local.folder import free_ports
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
 from dehusk.streams.worker.monitoring.web import check_pages, monitoring
@@ -32,7 +33,7 @@ def no_stall() -> None:
 def monitor(monitor: Monitor, message: Message) -> Monitor:
     """The monitor of a worker that has skipped a page."""
     monitor.metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
-    return replace(monitor, in_flight=lambda: 7, lag=lambda: 9)
+    return replace(monitor, in_flight=lambda: 7, backlog=lambda: Backlog(9, partitions={}))
 
 
 @asynccontextmanager
@@ -115,7 +116,7 @@ async def test_what_keeps_no_page_waiting_is_said_of_a_worker_that_is_ready(moni
 
 async def test_a_worker_without_partitions_says_so_and_is_not_ready(monitor: Monitor) -> None:
     monitor.dependencies.redis.missed(OSError("refused"))
-    async with serving(replace(monitor, lag=lambda: None)) as client:
+    async with serving(replace(monitor, backlog=Backlog)) as client:
         assert await get(client, "/readyz") == (
             503,
             "waits for its partitions; redis is unavailable: refused\n",
