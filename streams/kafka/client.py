@@ -158,8 +158,9 @@ async def check_rights(settings: KafkaSettings, rights: Sequence[Right]) -> None
         ConfigurationError: one is missing; the message has the command that grants it.
         UnavailableError: the brokers do not answer.
     """
-    if missing := await find_missing_rights(settings, rights):
-        raise refusal(settings, missing)
+    if rights:
+        async with open_client(settings) as client:
+            await check_rights_by(client, settings, rights)
 
 
 async def check_rights_by(client: AIOKafkaClient, settings: KafkaSettings, rights: Sequence[Right]) -> None:
@@ -168,18 +169,6 @@ async def check_rights_by(client: AIOKafkaClient, settings: KafkaSettings, right
         missing = await missing_rights(client, rights)
     if missing:
         raise refusal(settings, missing)
-
-
-async def find_missing_rights(settings: KafkaSettings, rights: Sequence[Right]) -> list[Right]:
-    """Return those of the rights that the user lacks.
-
-    Raises:
-        UnavailableError: the brokers do not answer.
-    """
-    if not rights:
-        return []
-    async with open_client(settings) as client:
-        return await missing_rights(client, rights)
 
 
 @asynccontextmanager

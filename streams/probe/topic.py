@@ -6,14 +6,9 @@ from typing import cast
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka.client import (
-    Topic,
-    describe_worker_topics,
-    find_missing_rights,
-    missing_topics,
-)
+from dehusk.streams.kafka.client import Topic, describe_worker_topics, missing_topics, open_client
 from dehusk.streams.kafka.reader import read
-from dehusk.streams.kafka.rights import Right, worker_rights
+from dehusk.streams.kafka.rights import Right, missing_rights, worker_rights
 from dehusk.streams.preparation.pool import PreparationPool, open_pool
 from dehusk.streams.probe.messages import (
     Finding,
@@ -105,7 +100,8 @@ async def probe(
     probed.sort(key=lambda message: (message.topic, message.partition, message.offset))
     in_transactions = delivery is Guarantee.EXACTLY_ONCE
     rights = worker_rights(topics, [topic.name for topic in found.inputs], in_transactions=in_transactions)
-    denied = await find_missing_rights(kafka, rights)
+    async with open_client(kafka) as client:
+        denied = await missing_rights(client, rights)
     unknown = {right.name for right in denied}
     missing = [topic for topic in missing_topics(topics, found, largest) if topic.name not in unknown]
     return Probe(found.inputs, tuple(probed), tuple(missing), tuple(denied))
