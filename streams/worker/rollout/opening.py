@@ -97,10 +97,14 @@ class TopicCheck:
         )
 
     async def run(self) -> None:
-        """Check the topic every minute until cancelled; that brokers do not answer is told elsewhere."""
+        """Check every minute that the topic keeps the last record of each key, until cancelled.
+
+        That brokers do not answer, or the topic is not there, is told elsewhere.
+        """
         while True:
             try:
-                await self.check()
+                for topic in (await find_topics(self._topic.kafka, [self._topic.name])).values():
+                    check_control_topic(topic)
             except UnavailableError:
                 pass
             except ConfigurationError as error:
@@ -108,16 +112,6 @@ class TopicCheck:
             else:
                 self.dependency.answered()
             await asyncio.sleep(_SETTINGS_SECONDS)
-
-    async def check(self) -> None:
-        """Check that the topic keeps the last record of each key; that it is there is told elsewhere.
-
-        Raises:
-            ConfigurationError: it does not.
-            UnavailableError: the brokers do not answer.
-        """
-        for topic in (await find_topics(self._topic.kafka, [self._topic.name])).values():
-            check_control_topic(topic)
 
 
 @asynccontextmanager
