@@ -20,7 +20,6 @@ from dehusk.streams.kafka.rights import Right
 from dehusk.streams.labelers import comments_advice, open_labeler
 from dehusk.streams.preparation.batch import BatchCleaner, Note, UniformBatchLabeler
 from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.rollout.view import RolloutView
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.revisits import FirstPages
 from dehusk.streams.worker.input.membership import Membership
@@ -36,7 +35,6 @@ from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, MessageCleaner, S
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
 from dehusk.streams.worker.steps.flow import DeliveryProtocol, Flow
 from dehusk.streams.worker.steps.labeling import (
-    Notes,
     OpenLabeler,
     ProbedLabeler,
     TakeoverLog,
@@ -76,9 +74,7 @@ class Pipeline:
     checks: Sequence[tuple[Dependency, Check]]
     background: Sequence[Loop]
     """Loops that read the metrics of servers, ask for signs of life, clean pages again, and return memory."""
-    notes: Notes
-    rollout: Callable[[], RolloutView | None]
-    """View of the roll-out that the worker follows, if it follows one."""
+    labeler: OpenLabeler
 
 
 @asynccontextmanager
@@ -143,8 +139,7 @@ async def open_pipeline(
                 *revisits,
                 cleaner.heap.run,
             ),
-            opened.notes,
-            opened.rollout,
+            opened,
         )
 
 

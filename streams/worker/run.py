@@ -133,8 +133,8 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:
             flow.__len__,
             app.backlog,
             is_member=lambda: membership.is_held,
-            rollout=pipeline.rollout,
-            notes=lambda: [*pipeline.notes(), *describe_unavailable(beside)],
+            rollout=pipeline.labeler.rollout,
+            notes=lambda: [*pipeline.labeler.notes(), *describe_unavailable(beside)],
             max_in_flight=settings.flow.most_pages,
             servers=servers,
         )
