@@ -384,27 +384,19 @@ async def test_a_deadline_that_is_lifted_gives_nothing_up(steps: Steps) -> None:
     assert steps.abandoned == []
 
 
-async def test_the_last_deadline_stays_though_partitions_change_hands(steps: Steps) -> None:
+@pytest.mark.parametrize(
+    "deadlines",
+    [
+        [("end_within", 0), ("finish_within", 60), ("lift_deadline",)],
+        [("end_within", 60), ("finish_within", 0)],
+        [("finish_within", 0), ("end_within", 60)],
+    ],
+    ids=["the last one stays", "a rebalance's is sooner", "the last one postpones none"],
+)
+async def test_the_sooner_of_the_last_deadline_and_a_rebalance_counts(steps: Steps, deadlines) -> None:
     await steps.put(0)
-    steps.flow.end_within(0)
-    steps.flow.finish_within(60)
-    steps.flow.lift_deadline()
-    await settle()
-    assert steps.abandoned == [0]
-
-
-async def test_a_rebalance_brings_the_last_deadline_forward(steps: Steps) -> None:
-    await steps.put(0)
-    steps.flow.end_within(60)
-    steps.flow.finish_within(0)
-    await settle()
-    assert steps.abandoned == [0]
-
-
-async def test_the_last_deadline_does_not_postpone_that_of_a_rebalance(steps: Steps) -> None:
-    await steps.put(0)
-    steps.flow.finish_within(0)
-    steps.flow.end_within(60)
+    for name, *seconds in deadlines:
+        getattr(steps.flow, name)(*seconds)
     await settle()
     assert steps.abandoned == [0]
 
