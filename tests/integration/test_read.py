@@ -17,6 +17,7 @@ from dehusk.streams.kafka import reader
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.documents import read_documents
 from tests.integration.conftest import write
+from tests.integration.worker.frozen import away
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 
@@ -126,15 +127,11 @@ async def test_follows_partitions_that_come_later(kafka, topics, admin):
 
 @pytest.mark.parametrize("go", ["kill", "pause"])
 async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_ended(kafka, topics, stack, go):
-    broker = stack.services["kafka-1"]
     await write(kafka, topics.output, document(0))
     with reading(kafka, topics.output, "--follow") as process:
         await asyncio.to_thread(process.stdout.readline)
-        await asyncio.to_thread(getattr(broker, go))
-        try:
+        async with away(stack.services["kafka-1"], go):
             gone = await asyncio.to_thread(process.stderr.readline)
-        finally:
-            await asyncio.to_thread(broker.resume if go == "pause" else broker.start)
         back = await asyncio.to_thread(process.stderr.readline)
         await write(kafka, topics.output, document(1))
         assert json.loads(await asyncio.to_thread(process.stdout.readline))["id"] == "1"

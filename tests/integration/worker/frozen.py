@@ -19,10 +19,15 @@ def thaw(worker) -> None:
 
 
 @asynccontextmanager
-async def paused(service):
-    """A service of the stack that answers nothing meanwhile."""
-    await asyncio.to_thread(service.pause)
+async def away(service, go: str):
+    """A service of the stack that is ended by a `stop` or `kill`, or answers nothing in a `pause`."""
+    await asyncio.to_thread(getattr(service, go))
     try:
         yield
     finally:
-        await asyncio.to_thread(service.resume)
+        await asyncio.to_thread(service.resume if go == "pause" else service.start)
+
+
+def paused(service):
+    """A service of the stack that answers nothing meanwhile."""
+    return away(service, "pause")

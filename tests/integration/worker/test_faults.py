@@ -8,7 +8,7 @@ import pytest
 
 from dehusk.streams.local.folder import free_ports
 from tests.integration.worker.conftest import Worker
-from tests.integration.worker.frozen import paused
+from tests.integration.worker.frozen import away, paused
 
 
 async def documents(bench) -> list[dict]:
@@ -49,13 +49,9 @@ async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(bench, st
         ("triton", "triton", "stop"),
         ("triton", "triton", "pause"),
     ):
-        service = stack.services[program]
-        await asyncio.to_thread(getattr(service, go))
-        try:
+        async with away(stack.services[program], go):
             await bench.until(partial(is_missed, worker, name))
             assert gauge(name) == 1
-        finally:
-            await asyncio.to_thread(service.resume if go == "pause" else service.start)
         await bench.until(lambda name=name: worker.is_ready() and gauge(name) == 0)
 
 
@@ -90,16 +86,12 @@ async def test_the_lag_is_what_kafka_says_while_a_worker_waits(bench, site, stac
 @pytest.mark.parametrize("go", ["stop", "pause"])
 async def test_a_stop_does_not_wait_for_a_kafka_that_is_gone(bench, site, stack, go: str) -> None:
     records = site(600)
-    broker = stack.services["kafka-1"]
     worker = bench.worker("--grace-seconds", "600")
     await bench.until(worker.has_partitions)
     await bench.produce(records)
     await bench.until(worker.is_busy)
-    await asyncio.to_thread(getattr(broker, go))
-    try:
+    async with away(stack.services["kafka-1"], go):
         assert await asyncio.to_thread(worker.stop) == 0
-    finally:
-        await asyncio.to_thread(broker.resume if go == "pause" else broker.start)
     assert worker.says("stopping without Kafka, which does not answer")
     assert not worker.says("Traceback")
     bench.worker()
@@ -114,13 +106,10 @@ async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go
     worker = bench.worker("--redis-seconds", "5")
     await bench.produce(records[:100])
     await bench.until_done()
-    await asyncio.to_thread(getattr(redis, go))
-    try:
+    async with away(redis, go):
         await bench.produce(records[100:200])
         await bench.until_done()
         assert list(worker.report()["unavailable"]) == ["redis"]
-    finally:
-        await asyncio.to_thread(redis.resume if go == "pause" else redis.start)
     await bench.until(lambda: not worker.report()["unavailable"])
     await bench.produce(records[200:])
     await bench.until_done()
@@ -138,18 +127,14 @@ async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go
 @pytest.mark.parametrize("go", ["kill", "pause"])
 async def test_without_triton_a_worker_waits(bench, site, stack, go: str) -> None:
     records = site(200)
-    triton = stack.services["triton"]
     worker = bench.worker("--labeler", "triton")
     await bench.produce(records[:100])
     await bench.until_done()
-    await asyncio.to_thread(getattr(triton, go))
-    try:
+    async with away(stack.services["triton"], go):
         await bench.produce(records[100:])
         await bench.until(lambda: worker.report()["in_flight"] > 0)
         await asyncio.sleep(3)
         assert len(await bench.documents()) == 100
-    finally:
-        await asyncio.to_thread(triton.resume if go == "pause" else triton.start)
     await bench.until_done()
     found = await documents(bench)
     assert {document["url"] for document in found} == {record.key.decode() for record in records}
