@@ -241,4 +241,4 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
 
     def _exist(self, partitions: Iterable[TP]) -> bool:
         consumer = self._ensure_consumer()
-        return all(consumer.partitions_for_topic(partition.topic) for partition in partitions)
+        return all(number in (consumer.partitions_for_topic(topic) or ()) for topic, number in partitions)

@@ -158,16 +158,20 @@ async def test_nothing_is_committed_of_partitions_that_were_taken_away_meanwhile
     assert kafka.commits == [{TopicPartition("raw", 0): OffsetAndMetadata(5, "")}]
 
 
-async def test_a_commit_does_not_wait_for_a_topic_that_has_gone(
-    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("partition", [FIRST, TP("raw", 2)], ids=["with its topic", "alone"])
+async def test_a_commit_does_not_wait_for_a_partition_that_has_gone(
+    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch, partition: TP
 ) -> None:
     async def try_for_ever(offsets: object) -> None:
-        kafka.topics.clear()
+        if partition == FIRST:
+            kafka.topics.clear()
         await asyncio.sleep(600)
 
     monkeypatch.setattr(consumer._thread, "check_seconds", 0.01)
     monkeypatch.setattr(kafka, "commit", try_for_ever)
-    assert not await consumer._commit({FIRST: 5})
+    kafka.assign(TopicPartition(*partition))
+    async with asyncio.timeout(30):
+        assert not await consumer._commit({partition: 5})
 
 
 @pytest.fixture
