@@ -4,10 +4,12 @@ Authors mark up parts of words, and they part words by style alone. Which of bot
 """
 
 from libc.stdint cimport uint32_t
+from libc.string cimport memcmp
 
 from dehusk.inference.native cimport utf8
-from dehusk.inference.native.ascii cimport is_space
+from dehusk.inference.native.ascii cimport is_digit, is_space
 from dehusk.inference.native.lexbor cimport TEXT, Node, String, text_of
+from dehusk.inference.native.markup cimport spells, tag_name
 from dehusk.inference.native.tokens cimport writes_no_spaces
 from dehusk.inference.native.unicode cimport (
     Py_UNICODE_ISALNUM, Py_UNICODE_ISALPHA, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISLOWER, Py_UNICODE_ISUPPER,
@@ -31,6 +33,7 @@ cdef enum:
 
 cdef enum:
     MAX_ENDING = 3  # characters: word(s)
+    MIN_LABEL = 4  # bytes
 
 
 cdef inline bint would_merge(String before, String text, int edges) noexcept:
@@ -53,12 +56,15 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
 cdef inline bint parts_phrases(String before, String text, Node *ended, Node *begun) noexcept:
     """Return True if an element that marks letters, as `<b>` does, is no part of the word that it stands at.
 
-    Such is an element that `ended` or has `begun` there, if it has several words or ends in a colon.
+    Such is an element that `ended` or has `begun` there, if it has several words or ends in a colon. Two
+    capitals that begin several words go on with the word before them: mac<b>OS devices</b>.
     """
     cdef uint32_t last = utf8.last(before.data, before.length), first, second = 0
     cdef size_t size = utf8.read(text.data, text.length, &first)
     if ended != NULL and last == c":":
-        return Py_UNICODE_ISALNUM(first) and Py_UNICODE_ISALPHA(_before_last(before))
+        return Py_UNICODE_ISALNUM(first) and Py_UNICODE_ISALPHA(_before_last(before)) and not _is_port(before, first)
+    if ended != NULL and Py_UNICODE_ISDECIMAL(first):
+        return Py_UNICODE_ISLOWER(last) and _is_label(ended, before)
     if size == text.length or not Py_UNICODE_ISUPPER(first):
         return False
     utf8.read(text.data + size, text.length - size, &second)
@@ -68,7 +74,38 @@ cdef inline bint parts_phrases(String before, String text, Node *ended, Node *be
         return False
     if Py_UNICODE_ISLOWER(last) and _ends_in_one_letter(before):
         return False
-    return _is_phrase(ended) or _is_phrase(begun)
+    return _is_phrase(ended) or not _begins_with_two_capitals(text) and _is_phrase(begun)
+
+
+cdef inline bint _begins_with_two_capitals(String text) noexcept nogil:
+    return text.length > 2 and is_space(text.data[2]) and c"A" <= text.data[1] <= c"Z"
+
+
+cdef inline bint _is_label(Node *element, String before) noexcept:
+    """Return True for a word in bold that stands before a number and is no part of a name: <b>Pages</b>256."""
+    cdef String name = tag_name(element.name), word = text_of(element.first_child)
+    cdef size_t position
+    if not (spells(name, b"b") or spells(name, b"strong")) or not MIN_LABEL <= word.length <= before.length:
+        return False
+    if element.first_child.next != NULL:
+        return False
+    for position in range(word.length):
+        if is_digit(word.data[position]) or is_space(word.data[position]):
+            return False
+    return word.length == before.length or is_space(before.data[before.length - word.length - 1])
+
+
+cdef inline bint _is_port(String before, uint32_t first) noexcept:
+    """Return True if a number goes on with the address of a host that ends in a colon: <b>localhost:</b>8080."""
+    cdef size_t start = before.length - 1, position
+    if not Py_UNICODE_ISDECIMAL(first):
+        return False
+    while start and not is_space(before.data[start - 1]):
+        start -= 1
+    for position in range(start, before.length):
+        if before.data[position] == c"." or position > start and not memcmp(before.data + position - 1, b"//", 2):
+            return True
+    return spells(String(before.data + start, before.length - start), b"localhost:")
 
 
 cdef inline bint _ends_phrase(uint32_t character) noexcept:
@@ -105,6 +142,7 @@ cdef inline bint _symbol_separates(String before, String text, int edges) noexce
     if last == c"." or last == c"!" or last == c"?" or last == c":":
         return Py_UNICODE_ISUPPER(first) or (
             last == c":" and Py_UNICODE_ISALPHA(before_last) and Py_UNICODE_ISALNUM(first)
+            and not _is_port(before, first)
         )
     if _is_currency(first) and Py_UNICODE_ISDECIMAL(second) and Py_UNICODE_ISALNUM(last):
         return edges & END or Py_UNICODE_ISDECIMAL(last)

@@ -57,6 +57,10 @@ LINKS = "write a review see all one two"
         ("<a href=a class=x>Politics</a><a href=a class=x>politics", "Politics politics"),
         ("<span class=TextRun>one</span><span class=Run>two</span><span>three</span>", "one two three"),
         ("<b>Colour:</b>red <b>Size:</b>12 fast<b>Cons:</b>Dear", "Colour: red Size: 12 fast Cons: Dear"),
+        (
+            "<b>Pages</b>256 <strong>Größe</strong>12 cm of<b>API keys</b>",
+            "Pages 256 Größe 12 cm of API keys",
+        ),
     ],
 )
 def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str) -> None:
@@ -80,6 +84,12 @@ def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str)
         (
             "super<wbr class=x>cali un<strong class=x></strong>done a<i class=x> </i>b foo<i></i>bar",
             "supercali undone a b foobar",
+        ),
+        ("<b>PS</b>5 <b>MP</b>3 i<b>Phone</b>5 <i>word</i>1 <b>word1</b>2", "PS5 MP3 iPhone5 word1 word12"),
+        ("mac<b>OS devices</b> watch<i>OS on time</i>", "macOS devices watchOS on time"),
+        (
+            "<b>localhost:</b>8080 <b>http://db:</b>80 <span>a.test:</span><span>81",
+            "localhost:8080 http://db:80 a.test:81",
         ),
         ("foo<b></b>bar <b>on a PC</b>s <b>the big PC</b>MAX", "foobar on a PCs the big PCMAX"),
     ],
