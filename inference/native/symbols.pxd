@@ -7,6 +7,10 @@ from dehusk.inference.native.lexbor cimport Element, Node
 from dehusk.inference.native.markup cimport Tag, spells, tag_name
 
 
+cdef enum:
+    MAX_LEVELS = 20  # of elements between a quotation and the one around it
+
+
 cdef struct Symbols:  # each up to a null byte
     char[16] opening
     char[16] closing
@@ -20,11 +24,28 @@ cdef inline Symbols symbols_of(Element *element, Tag *tag, Tag *above):
     symbols.opening[0], symbols.opening[1], symbols.closing[0] = joint, 0, 0
     if grouped:
         strcat(symbols.opening, b"(")
-    strcat(symbols.opening, tag.opening)
-    strcat(symbols.closing, tag.closing)
+    if _is_inner_quotation(&element.node):
+        strcat(symbols.opening, b"\xe2\x80\x98")  # ‘
+        strcat(symbols.closing, b"\xe2\x80\x99")  # ’
+    else:
+        strcat(symbols.opening, tag.opening)
+        strcat(symbols.closing, tag.closing)
     if grouped:
         strcat(symbols.closing, b")")
     return symbols
+
+
+cdef inline bint _is_inner_quotation(Node *quotation) noexcept:
+    """Return True for a `<q>` in another one."""
+    cdef Node *node = quotation.parent
+    cdef int level
+    if not spells(tag_name(quotation.name), b"q"):
+        return False
+    for level in range(MAX_LEVELS):
+        if node == NULL or node.name == quotation.name:
+            return node != NULL
+        node = node.parent
+    return False
 
 
 cdef inline char _joint(Element *element, const char *joints) noexcept:
