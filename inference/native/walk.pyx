@@ -198,9 +198,12 @@ cdef class Walk:
         if (
             tag.counted == IMAGES
             or (tag.kind == LINK and marks.is_permalink(element))
-            or (tag.kind <= LINK or tag.kind == CUSTOM) and self._is_named_icon(element, parent)
+            or not (tag.kind == BREAK or tag.lists or tag.tables) and self._is_named_icon(element, parent)
         ):
             self._edges = edges.START | edges.END
+            if tag.kind == BLOCK and tag.counted != IMAGES and not self._rows.at(parent).preformatted:
+                self._end_block()
+                self._boundary |= tag.edge
             return NONE
         if tag.kind < LINK and marks.is_read_aloud(element):
             return NONE
@@ -219,9 +222,15 @@ cdef class Walk:
 
     cdef bint _is_named_icon(self, Element *element, int parent) noexcept:
         """Return True for the name of an icon; that of one alone in a cell says what the cell says: `check`."""
-        if not marks.is_named_icon(element):
+        cdef Row *row
+        if parent == NONE or not marks.is_named_icon(element):
             return False
-        return parent == NONE or self._rows.at(parent).tag.tables != CELL or not marks.stands_alone(element)
+        while marks.stands_alone(element):
+            row = self._rows.at(parent)
+            if row.tag.kind >= LINK or row.parent == NONE:
+                return row.tag.tables != CELL
+            element, parent = row.element, row.parent
+        return True
 
     cdef bint _read_tex(self, Element *formula, int index) except -1:
         """Read the TeX that stands for a formula, if any, and leave it."""

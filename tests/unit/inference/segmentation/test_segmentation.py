@@ -102,6 +102,18 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
             ["check", "a", "b"],
         ),
         (
+            "<div>a <div class=material-icons> arrow_back </div>b</div>"
+            "<button class=material-icons>close</button>"
+            "<div class=material-icons>Close</div><ul><li class=material-icons>home</ul>",
+            ["a", "b", "Close", "home"],
+        ),
+        (
+            "<table><td><span> <i class=material-icons>check</i></span>"
+            "<td><div class=material-icons>close</div>"
+            "<td><b>x <i class=material-icons>sort</i></b><td><a><i class=material-icons>edit</i></a><td>y",
+            ["check", "close", "x", "y"],
+        ),
+        (
             "<p>1 <i class=material-icons>New</i> <i class=icon>home</i> <b class=material-icons><i>a</i>",
             ["1 New home a"],
         ),
