@@ -111,6 +111,17 @@ cdef inline bint _is_joined(uint32_t character) noexcept nogil:
     )
 
 
+cdef inline bint shows_nothing(const unsigned char *data, size_t size) noexcept nogil:
+    """Return True if all characters of a text are invisible."""
+    cdef size_t position = 0
+    cdef uint32_t character
+    while position < size:
+        position += read(data + position, size - position, &character)
+        if not is_invisible(character):
+            return False
+    return True
+
+
 cdef inline bint is_control(uint32_t character) noexcept nogil:
     """Return True if a character controls a device, and is neither white space nor read as one of windows-1252."""
     if character < c" ":

@@ -354,6 +354,8 @@ cdef class Walk:
             if self._open and not self._rows.is_foreign(row) and not holds_no_text(self._rows.at(row)):
                 append(&self._leaves, text.data, text.length)
             return 0
+        if text.data[0] >= 0x80 and self._open and not preformatted and utf8.shows_nothing(text.data, text.length):
+            return self._pass_invisible(node)
         if self._open and hidden != self._hidden:
             before = self._text()
             edge = VISIBILITY | (SPACE if space or utf8.ends_in_space(before.data, before.length) else 0)
@@ -378,6 +380,11 @@ cdef class Walk:
         if self._links:
             self._count_linked(utf8.characters(text.data + space, text.length - space))
         return 0
+
+    cdef int _pass_invisible(self, Node *node) except -1:
+        """Count a text of nothing but invisible characters, across which elements part words as without it."""
+        self._leaf_count += 1
+        return 0 if self._block_texts is None else self._block_texts.add(node, len(self.texts))
 
     cdef void _count_linked(self, size_t characters) noexcept:
         """Count characters of the open link in the open block."""

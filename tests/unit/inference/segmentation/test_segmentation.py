@@ -141,6 +141,11 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>we\x92re \x93off\x94 to \x805</p>", ["we’re “off” to €5"]),
         ("<p>a\x0bb\x1fc\x85d", ["a b c d"]),
         ("<pre>a\x01\x1fb\tc\n\x95 d\x81\ufffe</pre>", ["ab\tc\n• d"]),
+        (
+            "<p><a href=a>one</a>&ZeroWidthSpace;<a href=b>two</a> "
+            "<b>One</b>\u200b\ufeffword <i>to go</i>\u200b<b>Zoe",
+            ["one two Oneword to go Zoe"],
+        ),
         ("<p>zero&ZeroWidthSpace;</p><p>&ZeroWidthSpace;</p><p>&shy;</p>", ["zero"]),
         ("<h2>Title<a class=headerlink href='#title' title='Link to this heading'>¶</a></h2>", ["Title"]),
         ("<h2><a class=anchor href='#title'>§</a>Title</h2>", ["Title"]),
