@@ -6,13 +6,14 @@ from libc.string cimport memcmp
 from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.ascii cimport is_digit, is_space
 from dehusk.inference.native.lexbor cimport Element, Node, String
-from dehusk.inference.native.markup cimport HREF, same, spells, tag_name, value_of
+from dehusk.inference.native.markup cimport ALT, HREF, same, spells, tag_name, value_of
 from dehusk.inference.native.unicode cimport Py_UNICODE_ISSPACE
 
 
 cdef enum:
     MAX_GUTTER = 20_000  # characters and nodes
     MAX_READ_ALOUD = 400  # bytes and nodes
+    MAX_SMILEY = 60  # bytes
     PILCROW = 0xB6
     SECTION = 0xA7
     CHAIN = 0x1F517
@@ -90,6 +91,37 @@ cdef inline bint _names_icon_font(String part) noexcept:
     cdef bytes family
     for family in (b"material-icon", b"material-symbol", b"google-symbol", b"google-material-icon"):
         if part.length >= <size_t> len(family) and not memcmp(part.data, <const char *> family, len(family)):
+            return True
+    return False
+
+
+cdef inline bint is_smiley(Element *image) noexcept:
+    """Return True for an image in the place of a smiley or an emoji, which its alternative text is: `:)`.
+
+    One whose text is a name, such as Smile, is a picture.
+    """
+    cdef String classes = lexbor.value_of(image.classes), part, text
+    cdef size_t position
+    while classes.length:
+        part = _next_name(&classes)
+        if 5 <= part.length <= 15 and _names_smiley(part):
+            text = value_of(image, ALT)
+            for position in range(text.length):
+                if is_space(text.data[position]) or position == MAX_SMILEY:
+                    return False
+            for position in range(text.length):
+                if not c"a" <= text.data[position] | 0x20 <= c"z":
+                    return True
+    return False
+
+
+cdef inline bint _names_smiley(String part) noexcept:
+    """Return True for a class of smileys: of WordPress, Discourse and Twitter, phpBB, XenForo and others."""
+    cdef bytes name
+    if part.data[0] not in (c"w", c"e", c"s", c"E", c"m"):
+        return False
+    for name in (b"wp-smiley", b"emoji", b"smilies", b"smilie", b"smiley", b"Emoji--forText", b"mceSmilieSprite"):
+        if spells(part, name):
             return True
     return False
 

@@ -28,6 +28,7 @@ cdef enum:  # attributes: one more than the position in ATTRIBUTES
     DATETIME
     PUBDATE
     POPOVER
+    ALT
     DISPLAY_VALUE  # of drawings
     VISIBILITY_VALUE
 

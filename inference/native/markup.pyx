@@ -17,7 +17,7 @@ from dehusk.inference.markup import elements
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
     *("start", "reversed", "value", "colspan", "rowspan", "alttext", "itemprop", "itemtype"),
-    *("itemscope", "rel", "href", "src", "datetime", "pubdate", "popover"),
+    *("itemscope", "rel", "href", "src", "datetime", "pubdate", "popover", "alt"),
     *("display", "visibility"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""

@@ -191,6 +191,10 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
+            if marks.is_smiley(element):
+                if not self._rows.hides(parent, &shown):
+                    self._read(markup.value_of(element, markup.ALT), parent, NULL)
+                return NONE
             if self._recording._whole and not self._rows.hides(parent, &shown) and (
                 self._formula == NULL or element.node.prev != self._formula
             ):

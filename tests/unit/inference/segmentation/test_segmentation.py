@@ -128,6 +128,20 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
             [f"9 {WORDS}", "8"],
         ),
         ("<h2 class=sr-only>Menu</h2><a class=visually-hidden>skip", ["Menu", "skip"]),
+        (
+            "<p>Hi<img class=wp-smiley alt=':)'>"
+            "<p><img class='a emoji' alt=🙂>you <img class=smilie alt=o_O>",
+            ["Hi:)", "🙂you o_O"],
+        ),
+        (
+            "<p>a <img class=smiley alt=Grin><img class=emoji alt='a :)'><img class=x-emoji alt=':)'> b",
+            ["a b"],
+        ),
+        (
+            f"<p>a <img class=emoji alt=':{'x' * 60}'><img class=emoji hidden alt=':)'> b "
+            "<img class=emoji alt>",
+            ["a b"],
+        ),
         ("<p>  much \n\n space&nbsp;here </p>", ["much space here"]),
         ("<p>a\u200bb\u2060c\ufeffd\u200ee\u200ff\u202ag\u202eh\u2066i\u2069j", ["abcdefghij"]),
         ("<p>می\u200cشود</p><p>👩\u200d👧</p>", ["می\u200cشود", "👩\u200d👧"]),
