@@ -80,9 +80,11 @@ class _BlockBuilder:
     def blocks_of(self, node: Node) -> list[Block]:
         """Return the blocks within a node; consecutive lines of the same element are a paragraph."""
         blocks = self._read(node)
-        for block in blocks:
+        for position, block in enumerate(blocks):
             if isinstance(block, Paragraph) and len(block.lines) > 1:
                 block.lines = _join_formulas(block.lines, typesets=self._typesets)
+                if all(map(_is_code, block.lines)):
+                    blocks[position] = Code("\n".join(line.text for line in block.lines), "")
         return blocks
 
     def _read(self, node: Node) -> list[Block]:
@@ -169,6 +171,13 @@ class _BlockBuilder:
 
 def _goes_on(last: Leaf, leaf: Leaf) -> bool:
     return last.holder == leaf.holder and not leaf.boundary & Boundary.PARAGRAPH
+
+
+def _is_code(line: Line) -> bool:
+    """Return True if all of a line is code."""
+    return not line.images and [(each.start, each.end, each.kind) for each in line.spans] == [
+        (0, len(line.text), Mark.CODE)
+    ]
 
 
 def _add_line(paragraph: Paragraph, last: Leaf, leaf: Leaf) -> None:

@@ -374,6 +374,19 @@ def test_code_keeps_the_indentation_of_its_first_line(html: str, code: str) -> N
     assert markdown_of(html) == f"```\n{code}\n```"
 
 
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p><code>a *b*<br>c <b>d</b></code>", "```\na *b*\nc d\n```"),
+        ("<p>so: <code>a<br>b</code>", "so: `a`\\\n`b`"),
+        ("<p><code>a<br><a href=/b>b</a></code>", "`a`\\\n[`b`](https://a.test/b)"),
+        ("<p><code>a</code>", "`a`"),
+    ],
+)
+def test_lines_of_nothing_but_code_are_a_block_of_code(html: str, text: str) -> None:
+    assert markdown_of(html) == text
+
+
 def test_a_fence_is_longer_than_those_in_the_code() -> None:
     assert markdown_of("<pre>```\na\n````</pre>") == "`````\n```\na\n````\n`````"
 
