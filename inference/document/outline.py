@@ -166,6 +166,7 @@ class _BlockBuilder:
             return self.blocks_of(node)
         above = self.blocks_of(Node(0, 0, others))
         images: list[Block] = [image for row in rows for image in row.images()]
+        above += _take_titles(grid) if self._tables else []
         return [*above, *images, Table(grid)] if self._tables else [*above, *images]
 
 
@@ -248,6 +249,22 @@ def _grid(rows: Sequence[Node]) -> list[list[Cell]] | None:
     if len(columns) < 2 or len(columns) * len(filled_rows) > _MAX_EMPTY_CELLS * filled:
         return None
     return [[row.get(column, Cell()) for column in columns] for row in filled_rows]
+
+
+def _take_titles(grid: list[list[Cell]]) -> list[Block]:
+    """Take the rows of one header cell off a table whose columns a further row of header cells names."""
+    heads = next((row for row, cells in enumerate(grid) if not _is_title(cells)), len(grid))
+    if not heads or heads + 1 >= len(grid) or not all(cell.is_header for cell in grid[heads] if cell.lines):
+        return []
+    titles: list[Block] = [Paragraph(cell.lines) for row in grid[:heads] for cell in row if cell.lines]
+    del grid[:heads]
+    return titles
+
+
+def _is_title(row: list[Cell]) -> bool:
+    """Return True for a row of one header cell with text."""
+    filled = [cell for cell in row if cell.lines]
+    return len(filled) == 1 and filled[0].is_header
 
 
 def _is_header(row: Node) -> bool:

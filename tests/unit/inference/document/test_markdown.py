@@ -429,6 +429,15 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
         ("<tr><th>a<th colspan=1000000>b<tr><td>c<td>d", "| a | b |\n| --- | --- |\n| c | d |"),
         ("<tr><th>a<th>b<tr><td><code>c|d</code><td>e<br>f", "| a | b |\n| --- | --- |\n| `c\\|d` | e f |"),
         ("<caption>x</caption><tr><th>a<th>b<tr><td>c<td>d", "x\n\n| a | b |\n| --- | --- |\n| c | d |"),
+        (
+            "<thead><tr><th colspan=2>x<tr><th>a<th>b<tbody><tr><td>c<td>d",
+            "x\n\n| a | b |\n| --- | --- |\n| c | d |",
+        ),
+        (
+            "<tr><th colspan=2>x<tr><th>a<td>b<tr><th>c<td>d",
+            "| x |  |\n| --- | --- |\n| a | b |\n| c | d |",
+        ),
+        ("<tr><th colspan=2>x<tr><th>a<th>b", "| x |  |\n| --- | --- |\n| a | b |"),
         ("<tr><td>a<td>b", "a\n\nb"),
         ("<tr><td>a<tr><td>b", "a\n\nb"),
         ("<tr><th>a<th>b<tr><td><pre>c|d</pre><td>e", "| a | b |\n| --- | --- |\n| `c\\|d` | e |"),
