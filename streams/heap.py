@@ -4,7 +4,6 @@ import asyncio
 import ctypes
 import logging
 import resource
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from dehusk.streams.settings import MIB
 _RELEASE_SECONDS = 1.0
 _MANY_BYTES = 4 * MIB
 """Bytes within two intervals of `_RELEASE_SECONDS` from which free memory is returned."""
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+_LIBC = ctypes.CDLL(None)
 _MALLOC_OPTIONS = {-1: 64 * MIB, -3: 4 * MIB, -8: 2}
 """Options of glibc's `mallopt`: M_TRIM_THRESHOLD, the free bytes that may stay at the end of the heap;
 M_MMAP_THRESHOLD, the size from which memory lies outside the heap and is returned at once; M_ARENA_MAX, the
@@ -58,7 +57,7 @@ def _memory_limits() -> Iterator[int]:
 
 def configure_malloc() -> None:
     """Keep huge messages out of the heap, which hardly returns freed memory."""
-    if _LIBC is not None and hasattr(_LIBC, "mallopt"):
+    if hasattr(_LIBC, "mallopt"):  # as glibc has it
         for option, value in _MALLOC_OPTIONS.items():
             _LIBC.mallopt(option, value)
 
@@ -107,5 +106,5 @@ def limit_data(most: int) -> None:
 
 def release_free_memory() -> None:
     """Return free memory within the heap to the system, e.g. after a huge message."""
-    if _LIBC is not None and hasattr(_LIBC, "malloc_trim"):
+    if hasattr(_LIBC, "malloc_trim"):
         _LIBC.malloc_trim(0)

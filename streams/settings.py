@@ -206,7 +206,7 @@ class PageLimits:
 
 def available_processors() -> int:
     """Return the number of processors that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def temporary_folder() -> AbstractContextManager[Path]:
 
 LOOPBACK = "127.0.0.1"
 _PORTS = range(20_000, 32_000)
-"""Ports below those of outgoing connections on Linux and macOS.
+"""Ports below those of outgoing connections.
 
 Otherwise a client that connects to a stopped service could be given that very port for its own end, and the
 service could not start again.

@@ -57,8 +57,7 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
 def _prepare() -> None:
     """Unblock signals in the new process, and let it die with the guard, before it becomes the program."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _signal_group(group: int, number: int) -> None:

@@ -114,7 +114,7 @@ def find_triton(python: str = _PYTHON) -> Path:
     Raises:
         ConfigurationError: it is not installed, or cannot run on this machine or with this Python.
     """
-    if sys.platform != "linux" or platform.machine() != "x86_64":
+    if platform.machine() != "x86_64":
         raise ConfigurationError(f"Triton installs with pip for Linux on x86-64 only. {_advice()}")
     package = find_spec("pytriton")
     if package is None or package.origin is None:

@@ -8,7 +8,6 @@ import gc
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -344,12 +343,10 @@ def _resident_memory() -> int:
 
 
 def _statm(field: int) -> int:
-    """Return a field of the kernel's in bytes; 0 where there is none."""
-    pages = int(Path("/proc/self/statm").read_text().split()[field]) if sys.platform == "linux" else 0
-    return pages * resource.getpagesize()
+    """Return a field of the kernel's in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
 
 
 def _peak_memory() -> int:
     """Return the peak memory of this process in bytes."""
-    unit = 1 if sys.platform == "darwin" else KIB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB

@@ -1,7 +1,6 @@
 """Heap of a worker, whose free memory is returned."""
 
 import asyncio
-import sys
 
 import psutil
 import pytest
@@ -61,7 +60,6 @@ def _leave_gaps() -> list[bytes]:
     return [*pieces[::100], pieces[-1]]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc has malloc_trim")
 async def test_the_gaps_of_the_heap_are_returned_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heap_module, "_RELEASE_SECONDS", 0.01)
     own, heap = psutil.Process(), Heap()

@@ -252,7 +252,6 @@ async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: Prep
     assert not swollen & {child.pid for child in children()}
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc has malloc_trim")
 async def test_a_process_returns_the_memory_that_a_page_leaves_free(pool: PreparationPool) -> None:
     before = {child: child.memory_info().rss for child in children()}
     assert told(await pool.prepare(messages("leave gaps"))) == ["leave gaps"]
