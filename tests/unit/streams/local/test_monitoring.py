@@ -11,6 +11,7 @@ from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.local.worker import Monitoring, Report
 from dehusk.streams.monitoring.state import Totals
+from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
 from dehusk.streams.worker.monitoring.web import monitoring
@@ -29,7 +30,7 @@ def busy(monitor: Monitor) -> Live:
     cleaned = CleanedMessage(Message(None, b"x" * 100, (), "raw", 0, 7), skipped=[skipped])
     monitor.metrics.count(cleaned)
     monitor.drops.note(cleaned)
-    return Live(replace(monitor, in_flight=lambda: 2, lag=lambda: 4))
+    return Live(replace(monitor, in_flight=lambda: 2, backlog=lambda: Backlog(4, partitions={})))
 
 
 async def test_the_report_is_read_as_the_worker_made_it(busy: Live) -> None:
