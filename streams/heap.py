@@ -38,8 +38,7 @@ def warn_of_little_memory() -> None:
 
 def _memory_limits() -> Iterator[int]:
     """Yield the limits of the control groups that this process is in, and of those around them."""
-    lines = _GROUPS.read_text().splitlines() if _GROUPS.exists() else []
-    for line in lines:
+    for line in _read_if_allowed(_GROUPS).splitlines():
         _number, controllers, path = line.split(":", 2)
         if not controllers:  # version 2
             root, name = _HIERARCHIES, "memory.max"
@@ -49,10 +48,17 @@ def _memory_limits() -> Iterator[int]:
             continue
         group = root / path.lstrip("/")
         for each in (group, *group.parents):
-            file = each / name
-            limit = file.read_text().strip() if each.is_relative_to(root) and file.exists() else ""
+            limit = _read_if_allowed(each / name).strip() if each.is_relative_to(root) else ""
             if limit.isdecimal():
                 yield int(limit)
+
+
+def _read_if_allowed(file: Path) -> str:
+    """Return the text of a file, empty if the system does not have it, or hides it from this process."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
 
 
 def configure_malloc() -> None:

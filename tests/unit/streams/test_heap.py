@@ -1,6 +1,8 @@
 """Heap of a worker, whose free memory is returned."""
 
 import asyncio
+from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
@@ -30,6 +32,25 @@ def test_a_limit_below_what_a_worker_takes_is_said(tmp_path, monkeypatch, caplog
         (tmp_path / file).write_text(f"{limit}\n")
         warn_of_little_memory()
     assert ["to 255 MiB" in each for each in caplog.messages] == [True]
+
+
+def test_limits_that_cannot_be_read_end_no_worker(tmp_path, monkeypatch, caplog) -> None:
+    (tmp_path / "groups").write_text("0::/pod/worker\n")
+    monkeypatch.setattr(heap_module, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(heap_module, "_HIERARCHIES", tmp_path)
+    (tmp_path / "pod" / "worker").mkdir(parents=True)
+    (tmp_path / "pod" / "memory.max").write_text(f"{255 * MIB}\n")
+    exists, read_text = Path.exists, Path.read_text
+
+    def refuse(file: Path, way: Callable[[Path], object]) -> object:
+        if file.parent.name == "worker":
+            raise PermissionError(file)
+        return way(file)
+
+    monkeypatch.setattr(Path, "exists", lambda file: refuse(file, exists))
+    monkeypatch.setattr(Path, "read_text", lambda file: refuse(file, read_text))
+    warn_of_little_memory()
+    assert ["to 255 MiB" in each for each in caplog.messages] == [True], "the limit around it is known"
 
 
 def test_memory_is_returned_after_many_bytes_and_once_more_when_they_are_delivered() -> None:
