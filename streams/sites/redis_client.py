@@ -302,8 +302,10 @@ def _raw_client(settings: RedisSettings) -> Redis | RedisCluster:
         url = urlsplit(settings.url)
         if not _DATABASE.fullmatch(url.path) and settings.url.startswith("redis"):
             raise ValueError  # noqa: TRY301 the client would take the database 0
-        if not all(map(_is_option, parse_qs(url.query, keep_blank_values=True))):
-            raise ValueError  # noqa: TRY301 the client would use the text as an object
+        if refused := [name for name in parse_qs(url.query, keep_blank_values=True) if not _is_option(name)]:
+            names = ", ".join(refused)
+            advice = f"no option of these may be in the URL of a Redis: {names}"
+            raise ConfigurationError(f"{without_password(settings.url)} cannot be used: {advice}")
         client = kind.from_url(
             settings.url,
             retry=Retry(NoBackoff(), 1),

@@ -22,15 +22,21 @@ PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32)
         "",
         "redis://localhost:6379/abc",
         "redis://localhost:6379?timeout=3",
-        "redis://localhost:6379?retry=x",
-        "redis://localhost:6379?policy_resolver=x",
-        "redis://localhost:6379?event_dispatcher=x",
     ],
 )
 @pytest.mark.parametrize("cluster", [False, True])
 def test_says_that_a_url_is_none_of_a_redis(url, cluster):
     with pytest.raises(ConfigurationError, match="no URL of a Redis"):
         RedisSiteStatistics(RedisSettings(url, cluster=cluster))
+
+
+@pytest.mark.parametrize("option", ["retry", "policy_resolver", "event_dispatcher", "read_from_replicas"])
+@pytest.mark.parametrize("cluster", [False, True])
+def test_names_an_option_that_a_url_may_not_have(option, cluster):
+    settings = RedisSettings(f"redis://localhost?protocol=3&{option}=secret", cluster=cluster)
+    with pytest.raises(ConfigurationError, match=rf"may be in the URL of a Redis: {option}$") as raised:
+        RedisSiteStatistics(settings)
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("cluster", [False, True])
