@@ -16,7 +16,8 @@ from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Monitoring
 from dehusk.streams.settings import KafkaSettings, TopicSettings
-from tests.crawlers.programs import DEHUSK, Command, run
+from tests.commands import DEHUSK
+from tests.crawlers.programs import Command, run
 
 _CRAWL_SECONDS = 300.0
 _STALL_SECONDS = 60.0

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ PROJECTS = Path(__file__).parent / "projects"
 """Configurations of crawlers, a folder each."""
 CACHE = ROOT / ".cache" / "crawlers"
 """Folder of what is fetched once."""
-DEHUSK = str(Path(sys.executable).with_name("dehusk"))
 
 
 @dataclass(frozen=True)

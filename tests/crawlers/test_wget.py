@@ -2,8 +2,9 @@
 
 import orjson
 
+from tests.commands import DEHUSK
 from tests.crawlers.attached import Outcome
-from tests.crawlers.programs import DEHUSK, needs, run
+from tests.crawlers.programs import needs, run
 
 
 def test_every_page_becomes_a_document(site, attached, tmp_path):

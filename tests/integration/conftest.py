@@ -7,10 +7,12 @@ from uuid import uuid4
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
+from dehusk.schemas.pages import Message
 from dehusk.streams.demo.sites import fetch_package
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.kafka.producer import Outgoing, send
+from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, RedisSettings, TopicSettings
 from dehusk.streams.sources.source import Record
@@ -108,6 +110,11 @@ async def write(kafka: KafkaSettings, topic: str, *records: Record, partition: i
             yield Outgoing(topic, record, partition)
 
     assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
+
+
+async def messages(kafka: KafkaSettings, topic: str) -> list[Message]:
+    """The messages that lie on a topic."""
+    return [message async for message, _ in read(kafka, topic)]
 
 
 @pytest.fixture

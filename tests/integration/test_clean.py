@@ -2,11 +2,9 @@
 
 import json
 import subprocess
-import sys
 import zipfile
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import psutil
@@ -17,12 +15,12 @@ from dehusk.schemas.sites import SiteObservation
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sources.warc import write_warc
+from tests.commands import DEHUSK
 from tests.integration.conftest import redis_settings
 from tests.settling import left_running
 from tests.unit.streams.models import graphs
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
-DEHUSK = Path(sys.executable).with_name("dehusk")
+COMMAND = [DEHUSK, "clean", "--processes", "2"]
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
 
 

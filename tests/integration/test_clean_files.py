@@ -5,7 +5,6 @@ import json
 import random
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -14,9 +13,10 @@ from warcio.warcwriter import WARCWriter
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.sources.warc import write_warc
+from tests.commands import DEHUSK
 from tests.unit.streams.offline.test_files import rows
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
+COMMAND = [DEHUSK, "clean", "--processes", "2"]
 PAGES = 300
 KILLS = 3
 SECONDS = 120

@@ -1,26 +1,19 @@
 """Listing and replaying dead letters, on the real Kafka."""
 
-import asyncio
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
-from dehusk.streams.cli import cli
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.kafka.reader import read
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import dead_letter
-from tests.integration.conftest import write
+from tests.commands import invoke
+from tests.integration.conftest import messages, write
 
 HEADERS = (("content-type", b"text/html"), ("empty", None))
-
-
-async def messages(kafka, topic):
-    return [message async for message, _ in read(kafka, topic)]
 
 
 async def fail_all(kafka, raw, dead):
@@ -38,11 +31,8 @@ async def fail_all(kafka, raw, dead):
 
 
 async def run(kafka, *arguments):
-    """The exit code and output of a command; it has an event loop of its own, so it gets a thread."""
-    command = ["dead-letters", arguments[0], "--brokers", kafka.brokers, *arguments[1:]]
-    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
+    """The exit code and output of a command."""
+    result = await invoke("dead-letters", arguments[0], "--brokers", kafka.brokers, *arguments[1:])
     return result.exit_code, result.stdout
 
 

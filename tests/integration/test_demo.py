@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import orjson
@@ -11,9 +10,9 @@ import psutil
 import pytest
 
 from dehusk.streams.demo.handbook import CHAPTERS
+from tests.commands import DEHUSK
 from tests.settling import left_running
 
-DEHUSK = Path(sys.executable).with_name("dehusk")
 PAGES = len(CHAPTERS)
 
 

@@ -4,36 +4,26 @@ import asyncio
 import gzip
 import json
 import subprocess
-import sys
 import zipfile
 from collections import Counter
 from functools import partial
 from io import BufferedReader, BytesIO
 
 import pytest
-from click.testing import CliRunner
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.cli import cli
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.kafka.reader import read
 from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 from dehusk.streams.sources.warc import write_warc
+from tests.commands import DEHUSK, invoke
+from tests.integration.conftest import messages
 
 
 async def run(kafka, *arguments, stdin=None):
-    """The exit code, output and error output of a command, in a thread: it has an event loop of its own."""
-    command = ["feed", "--brokers", kafka.brokers, *map(str, arguments)]
-    result = await asyncio.to_thread(
-        CliRunner().invoke, cli, command, input=stdin and BufferedReader(BytesIO(stdin))
-    )
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
+    """The exit code, output and error output of a command."""
+    pipe = stdin and BufferedReader(BytesIO(stdin))
+    result = await invoke("feed", "--brokers", kafka.brokers, *arguments, stdin=pipe)
     return result.exit_code, result.stdout, result.stderr
-
-
-async def messages(kafka, topic):
-    return [message async for message, _ in read(kafka, topic)]
 
 
 def jsonl(*pages):
@@ -166,6 +156,6 @@ async def test_a_missing_file_is_an_error(kafka, topics, tmp_path):
 
 async def dehusk(*arguments):
     """The ended process of a command."""
-    command = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", *arguments]
+    command = [DEHUSK, *arguments]
     run = partial(subprocess.run, command, capture_output=True, text=True, check=False)
     return await asyncio.to_thread(run)

@@ -2,15 +2,15 @@
 
 import asyncio
 import json
-import sys
 
 from selectolax.lexbor import LexborHTMLParser
 
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.sources.registry import SourceSettings, open_crawler_format
+from tests.commands import DEHUSK
 from tests.integration.conftest import write
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]
+COMMAND = [DEHUSK, "inspect"]
 
 
 def written_as(crawler, url, text):

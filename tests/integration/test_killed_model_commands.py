@@ -29,10 +29,10 @@ from dehusk.streams.models.server import ModelServer
 from dehusk.streams.rollout.control import ControlTopic, change_state, read_control
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
 from dehusk.streams.settings import KafkaSettings
+from tests.commands import DEHUSK
 from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs
 
-DEHUSK = Path(sys.executable).with_name("dehusk")
 KILLED = """
 import os, signal, sys
 from dehusk.streams.__main__ import main

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,8 +19,9 @@ from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.registry import SourceSettings, open_crawler_format
+from tests.commands import DEHUSK
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "label", "--labeler", "rules"]
+COMMAND = [DEHUSK, "label", "--labeler", "rules"]
 
 
 class Crawl:

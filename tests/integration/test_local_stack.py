@@ -4,7 +4,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,9 +21,9 @@ from dehusk.streams.kafka.client import describe_topics
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import MIB, KafkaSettings, TopicSettings
+from tests.commands import DEHUSK
 from tests.settling import left_running
 
-DEHUSK = Path(sys.executable).with_name("dehusk")
 SECONDS = 60
 
 

@@ -1,7 +1,6 @@
 """`dehusk model` as it is called, on a real Triton."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -13,9 +12,8 @@ import pytest
 from dehusk.inference.labelers.repository import versions
 from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.streams.local.stack import LocalStack
+from tests.commands import DEHUSK
 from tests.unit.streams.models import graphs
-
-DEHUSK = Path(sys.executable).with_name("dehusk")
 
 
 def call(triton: LocalStack, *words: object, status: int = 0) -> dict[str, Any]:

@@ -7,11 +7,9 @@ import shlex
 from dataclasses import asdict
 
 import pytest
-from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.cli import cli
 from dehusk.streams.cli.worker import command as command_of_worker
 from dehusk.streams.kafka.client import Topic, create_topics, describe_topics
 from dehusk.streams.local.folder import free_ports
@@ -21,17 +19,15 @@ from dehusk.streams.local.stack import default_cache
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.registry import SourceSettings, open_crawler_format, open_source
 from dehusk.streams.sources.source import Record
+from tests.commands import invoke
 from tests.integration.conftest import write
 
 HTML = "<html><title>T</title><body><h1>Head</h1><p>Some text in Größe</p></body></html>"
 
 
 async def run(kafka, *arguments):
-    """Return the output of a command, run in a thread: it has an event loop of its own."""
-    command = ["probe", "--brokers", kafka.brokers, *map(str, arguments)]
-    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
-    if result.exception is not None:
-        raise result.exception
+    result = await invoke("probe", "--brokers", kafka.brokers, *arguments)
+    assert result.exit_code == 0
     return result.stdout
 
 

@@ -4,22 +4,20 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
 from contextlib import aclosing, contextmanager
 
 import pytest
 from aiokafka.admin import NewPartitions
-from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.cli import cli
 from dehusk.streams.kafka import reader
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.documents import read_documents
+from tests.commands import DEHUSK, invoke
 from tests.integration.conftest import write
 from tests.integration.worker.frozen import away
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
+COMMAND = [DEHUSK, "read"]
 
 
 def document(number):
@@ -30,11 +28,8 @@ def document(number):
 
 
 async def run(kafka, *arguments):
-    """Return the output of the command, run in a thread: it has an event loop of its own."""
-    command = ["read", "--brokers", kafka.brokers, *arguments]
-    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
-    if result.exception is not None:
-        raise result.exception
+    result = await invoke("read", "--brokers", kafka.brokers, *arguments)
+    assert result.exit_code == 0
     return result.stdout
 
 

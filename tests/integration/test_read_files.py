@@ -6,7 +6,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -24,12 +23,13 @@ from dehusk.streams.dataset.parts import SUFFIXES
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.sources.source import Record
+from tests.commands import DEHUSK
 from tests.documents import FULL
 from tests.integration.conftest import write
 from tests.integration.registry import running_registry
 from tests.unit.streams.offline.test_files import rows
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
+COMMAND = [DEHUSK, "read"]
 SECONDS = 120
 
 

@@ -30,10 +30,10 @@ from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds, si
 from dehusk.streams.sites.revisits import FirstPages, Visit
 from dehusk.streams.sites.samples import MAX_CHANGED, MAX_CHANGED_AT_ONCE, MAX_REPEATED, open_samples
 from dehusk.streams.sites.stored import StoredSample, StoredSite, unpack_site
+from tests.commands import DEHUSK
 from tests.integration.conftest import redis_settings
 from tests.integration.redis_cluster import redis_cluster
 
-DEHUSK = Path(sys.executable).with_name("dehusk")
 COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
 
 

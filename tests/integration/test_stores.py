@@ -7,7 +7,6 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
 import zipfile
 from functools import partial
@@ -27,10 +26,11 @@ from dehusk.streams.settings import MIB, PageLimits
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.warc import write_warc
 from dehusk.streams.stores.stored import Access, StoredPath
+from tests.commands import DEHUSK
 from tests.integration.s3_store import S3Server
 from tests.unit.streams.offline.test_files import rows
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
+COMMAND = [DEHUSK, "clean", "--processes", "2"]
 PAGES = 600
 SECONDS = 120
 MAX_BYTES = MIB

@@ -4,12 +4,10 @@ import asyncio
 import os
 import pty
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import orjson
 import pytest
@@ -26,8 +24,8 @@ from dehusk.streams.monitoring.messages import (
 from dehusk.streams.monitoring.state import Counts, Point, State, Totals
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
+from tests.commands import DEHUSK
 
-DEHUSK = str(Path(sys.executable).with_name("dehusk"))
 COUNTS = Counts(Totals(10, 1000, 10, 9, 0, 0, 1, 0), {"not-html": 1}, {}, {})
 
 

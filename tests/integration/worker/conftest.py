@@ -40,10 +40,10 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import DeadLetter, read_dead_letter
+from tests.commands import DEHUSK
 from tests.integration.conftest import ANSWER_SECONDS, Stack
 from tests.published import validated_message
 
-DEHUSK = Path(sys.executable).with_name("dehusk")
 PATIENCE = 90.0
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dehusk.streams.kafka.client import ensure_topics
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.audit import read_audit_record
-from tests.integration.worker.conftest import DEHUSK
+from tests.commands import DEHUSK
 
 
 def page(url: str, body: str = "<p>Nothing in particular.", *, status: bytes = b"200") -> Record:

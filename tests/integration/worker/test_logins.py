@@ -12,9 +12,10 @@ import pytest
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
+from tests.commands import DEHUSK
 from tests.integration.conftest import topics_of
 from tests.integration.login_kafka import PASSWORD, LoginKafka, login_kafka
-from tests.integration.worker.conftest import DEHUSK, Bench
+from tests.integration.worker.conftest import Bench
 
 Pages = Callable[[int], list[Record]]
 

@@ -21,8 +21,9 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.revisits.requests import Request, open_requests, write_request
 from dehusk.streams.worker_settings import WorkerSettings
+from tests.commands import DEHUSK
 from tests.integration.secured_kafka import PASSWORD, USER, SecuredKafka, secured_kafka
-from tests.integration.worker.conftest import DEHUSK, Bench, Worker
+from tests.integration.worker.conftest import Bench, Worker
 
 Pages = Callable[[int], list[Record]]
 RESOURCES = {"topic", "group", "transactional-id"}

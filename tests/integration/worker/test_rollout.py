@@ -6,7 +6,6 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 
 import orjson
 import pytest
@@ -17,10 +16,10 @@ from dehusk.schemas.rollout import Scope
 from dehusk.schemas.trials import SHADOW, Figures, total_comparison, total_figures
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.rollout.control import Control, ControlTopic, read_control
+from tests.commands import DEHUSK
 from tests.integration.conftest import Stack
 from tests.integration.worker.conftest import PATIENCE
 
-DEHUSK = Path(sys.executable).with_name("dehusk")
 NEWEST_ONLY = "version_policy { latest { num_versions: 1 } }"
 QUICK = """
 from dehusk.streams.rollout import control

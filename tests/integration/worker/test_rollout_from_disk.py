@@ -15,8 +15,9 @@ from dehusk.streams.models.server import ModelServer
 from dehusk.streams.rollout.control import ControlTopic, change_state
 from dehusk.streams.rollout.transitions import without_version
 from dehusk.streams.worker.rollout.plan import is_of_share
+from tests.commands import DEHUSK
 from tests.integration.conftest import Stack
-from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
+from tests.integration.worker.test_rollout import HOSTS, Rollout
 
 SEVEN = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent
 """Default model, which is version 7 here."""

@@ -8,7 +8,7 @@ from functools import partial
 import orjson
 
 from dehusk.streams.sources.source import Record
-from tests.integration.worker.conftest import DEHUSK
+from tests.commands import DEHUSK
 
 run = partial(subprocess.run, capture_output=True, check=True, timeout=60)
 NOTICE = "Subscribe to our weekly letter and never miss a word of what we write about the world."

@@ -13,8 +13,9 @@ import pytest
 from dehusk.streams.kafka.client import Topic, control_topic, create_topics
 from dehusk.streams.sources.source import Record
 from tests import first_release
+from tests.commands import DEHUSK
 from tests.first_release import with_later_fields
-from tests.integration.worker.conftest import DEHUSK, Bench, Swapping
+from tests.integration.worker.conftest import Bench, Swapping
 from tests.integration.worker.test_group import events, shown
 
 OLDER = (sys.executable, Path(__file__).with_name("older_worker.py"), "worker")

@@ -16,8 +16,9 @@ from dehusk.streams.kafka.reader import read
 from dehusk.streams.settings import ValueFormat
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.value_formats import DESCRIBED
+from tests.commands import DEHUSK
 from tests.integration.registry import Registry, running_registry
-from tests.integration.worker.conftest import DEHUSK, Bench, Worker
+from tests.integration.worker.conftest import Bench, Worker
 from tests.integration.worker.test_inspector import OWN, position
 
 Pages = Callable[[int], list[Record]]

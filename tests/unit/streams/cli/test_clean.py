@@ -6,7 +6,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import Mock
@@ -21,11 +20,12 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
 from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.sources.warc import write_warc
+from tests.commands import DEHUSK
 
 PAGE = "<p>A paragraph of prose, which is the whole of its page."
 
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean"]
+COMMAND = [DEHUSK, "clean"]
 
 
 URLS = [f"https://{host}.example.org/{at}" for at in range(3) for host in ("a", "b")]

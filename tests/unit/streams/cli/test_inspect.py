@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from selectolax.lexbor import LexborHTMLParser
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.schemas.errors import DehuskError
 from dehusk.streams.cli import cli
+from tests.commands import DEHUSK
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]
+COMMAND = [DEHUSK, "inspect"]
 PAGE = "<title>T</title><p>A paragraph of prose, which is the whole of its page.<p hidden>And hidden prose."
 
 

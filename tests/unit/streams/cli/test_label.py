@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,8 +16,9 @@ from click.testing import CliRunner, Result
 from dehusk.schemas.errors import DehuskError
 from dehusk.streams.cli import cli
 from dehusk.streams.labeling.labels_file import open_labels_file
+from tests.commands import DEHUSK
 
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "label", "--labeler", "rules"]
+COMMAND = [DEHUSK, "label", "--labeler", "rules"]
 PAGES = [
     {"id": "a", "url": "https://example.org/a", "html": "<p>A paragraph of prose<p>and another one"},
     {"url": "https://example.org/b", "html": "<p>Second"},

@@ -6,9 +6,7 @@ import sys
 import pytest
 
 from dehusk.streams.local.folder import LOOPBACK, free_ports
-
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
-
+from tests.commands import DEHUSK
 
 ENDLESS = """\
 import sys
@@ -39,7 +37,7 @@ def test_nobody_who_reads_its_documents_ends_it_as_the_other_commands(options: l
 @pytest.mark.parametrize("follow", [[], ["--follow"]])
 def test_a_kafka_that_is_not_there_is_one_line_and_status_1(follow: list[str]) -> None:
     brokers = f"{LOOPBACK}:{free_ports(1)[0]}"
-    command = [*COMMAND, "--brokers", brokers, *follow]
+    command = [DEHUSK, "read", "--brokers", brokers, *follow]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     (line,) = ended.stderr.splitlines()
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -24,10 +23,11 @@ from dehusk.streams.offline import files as module
 from dehusk.streams.offline.files import PLACE_COLUMNS, CleanedFiles, describe_input
 from dehusk.streams.sources.warc import write_warc
 from dehusk.streams.stores.stored import StoredPath
+from tests.commands import DEHUSK
 from tests.web_server import web_server
 
 FORMATS = pytest.mark.parametrize("name", SUFFIXES)
-COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean"]
+COMMAND = [DEHUSK, "clean"]
 BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "it is none")
 PROSE = "A paragraph of prose, which is the whole of its page. " * 5
 
