@@ -1,10 +1,12 @@
-"""Pages as labelers take them, of nothing but tokens."""
+"""Pages as labelers take them: of nothing but tokens, or whole."""
 
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import EncodedPage, TokenTensors
 
 
@@ -32,3 +34,8 @@ def random_page(known: npt.NDArray[np.uint32], blocks: int, seed: int = 0, longe
     random = np.random.default_rng(seed)
     lengths = random.integers(1, longest + 1, blocks)
     return page_of(random.choice(known, lengths.sum()), lengths)
+
+
+def whole_page(blocks: int) -> EncodedPage:
+    """A page of so many paragraphs, encoded with its elements."""
+    return encode(segment("".join(f"<p>part {number}" for number in range(blocks)).encode()))

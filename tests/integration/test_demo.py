@@ -17,21 +17,22 @@ PAGES = len(CHAPTERS)
 
 
 def start(temporary: Path, *options: str) -> subprocess.Popen[str]:
-    """The demo, which has this folder for what is temporary."""
+    """The demo once its worker is ready, which has this folder for what is temporary."""
     command = [DEHUSK, "demo", "--site", "shipped", "--json", *options]
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    return subprocess.Popen(
+    demo = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
-
-
-def test_every_page_is_accounted_for_though_a_service_fails_and_is_started_again(tmp_path: Path) -> None:
-    demo = start(tmp_path, "--directory", str(tmp_path / "out"))
     assert demo.stderr is not None
     said = [""]
     while "worker is ready" not in said[-1]:
         said.append(demo.stderr.readline())
         assert demo.poll() is None, "".join(said) + demo.stderr.read()
+    return demo
+
+
+def test_every_page_is_accounted_for_though_a_service_fails_and_is_started_again(tmp_path: Path) -> None:
+    demo = start(tmp_path, "--directory", str(tmp_path / "out"))
     below = psutil.Process(demo.pid).children(recursive=True)
     (triton,) = (process for process in below if process.name() == "tritonserver")
     triton.send_signal(signal.SIGSEGV)
@@ -54,11 +55,6 @@ def test_every_page_is_accounted_for_though_a_service_fails_and_is_started_again
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_running_however_it_ends(tmp_path: Path, number: signal.Signals) -> None:
     demo = start(tmp_path, "--labeler", "rules")
-    assert demo.stderr is not None
-    said = [""]
-    while "worker is ready" not in said[-1]:
-        said.append(demo.stderr.readline())
-        assert demo.poll() is None, "".join(said) + demo.stderr.read()
     started = psutil.Process(demo.pid).children(recursive=True)
     demo.send_signal(number)
     demo.communicate(timeout=60)

@@ -12,19 +12,17 @@ import psutil
 import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
-from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS, STRUCTURE_WITH_PAGE_KIND
 from dehusk.inference.labelers.triton import TritonLabeler
-from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
 from dehusk.streams.settings import MIB
-from tests.encoded import random_page, with_tokens
+from tests.encoded import random_page, whole_page, with_tokens
 from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs
 
@@ -39,11 +37,6 @@ KNOWN = np.concatenate([each.tokens.ids for each in PAGES])
 def page(blocks, seed=0):
     """A page of the tokens of golden pages."""
     return random_page(KNOWN, blocks, seed)
-
-
-def whole_page(blocks):
-    """A page with its elements."""
-    return encode(segment("".join(f"<p>part {number}" for number in range(blocks)).encode()))
 
 
 def inferences(stack):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS, join
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.signature import (
@@ -12,18 +11,14 @@ from dehusk.inference.labelers.signature import (
     STRUCTURE_WITH_LINKS,
     STRUCTURE_WITH_PAGE_KIND,
 )
-from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import PAGE_KINDS, EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import PAGE_KINDS, ModelVersion, Prediction
+from tests.encoded import whole_page
 from tests.unit.streams.models import graphs
 
 MODEL = ModelVersion("m", "1")
 HALF = np.full(2, 0.5, np.float32)
 EVEN = np.full(len(PAGE_KINDS), 1 / len(PAGE_KINDS), np.float32)
-
-
-def page(blocks: int) -> EncodedPage:
-    return encode(segment("".join(f"<p>part {number}" for number in range(blocks)).encode()))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +30,7 @@ def labeler(tmp_path_factory: pytest.TempPathFactory) -> OnnxLabeler:
 
 def joined(*kinds: np.ndarray) -> Prediction | Broken:
     """The answer of two blocks in each of some windows, with these kinds."""
-    return join(page(2 * len(kinds)), [[HALF, HALF, each] for each in kinds], MODEL, "triton")
+    return join(whole_page(2 * len(kinds)), [[HALF, HALF, each] for each in kinds], MODEL, "triton")
 
 
 def test_the_signature_names_the_kinds_in_their_order() -> None:
@@ -47,7 +42,7 @@ def test_the_signature_names_the_kinds_in_their_order() -> None:
 
 async def test_each_page_of_a_batch_gets_its_own_kinds(labeler: OnnxLabeler) -> None:
     blocks = (3, 4, 5, 6, 3, 30, 1, 2)
-    for count, labels in zip(blocks, await labeler.label([page(each) for each in blocks]), strict=True):
+    for count, labels in zip(blocks, await labeler.label([whole_page(each) for each in blocks]), strict=True):
         assert isinstance(labels, Prediction)
         assert labels.page_kinds is not None
         assert labels.page_kinds.tolist() == pytest.approx(graphs.kinds_of(count))
@@ -57,14 +52,14 @@ async def test_each_page_of_a_batch_gets_its_own_kinds(labeler: OnnxLabeler) -> 
 
 
 async def test_a_page_without_blocks_has_no_kind(labeler: OnnxLabeler) -> None:
-    (labels,) = await labeler.label([page(0)])
+    (labels,) = await labeler.label([whole_page(0)])
     assert isinstance(labels, Prediction)
     assert labels.page_kinds is None
 
 
 async def test_the_kinds_of_a_page_in_windows_are_their_mean_by_blocks(labeler: OnnxLabeler) -> None:
     rest = 512
-    (labels,) = await labeler.label([page(WINDOW_BLOCKS + rest)])
+    (labels,) = await labeler.label([whole_page(WINDOW_BLOCKS + rest)])
     assert isinstance(labels, Prediction)
     assert labels.page_kinds is not None
     columns = zip(graphs.kinds_of(WINDOW_BLOCKS), graphs.kinds_of(rest), strict=True)

@@ -7,8 +7,10 @@ from pathlib import Path
 import orjson
 import pytest
 
+from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
+from dehusk.schemas.pages import EncodedPage
 from dehusk.streams.labeling.labels_file import open_labels_file
 
 SENTENCES = (
@@ -18,6 +20,10 @@ SENTENCES = (
     "In spring the millpond freezes no more, and the weir is opened again",
 )
 TEASER = "Read as well how"
+
+
+def encoded(html: str) -> EncodedPage:
+    return encode(segment(html.encode()))
 
 
 def mill_html(number: int) -> str:

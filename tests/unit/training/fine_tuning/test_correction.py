@@ -1,18 +1,12 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.fine_tuning.correction import CorrectionExample, fit_correction
 from dehusk.training.fine_tuning.crawl import structure_keys
 
-from .conftest import harbour_html, labels_of, mill_html
+from .conftest import encoded, harbour_html, labels_of, mill_html
 
 pytestmark = pytest.mark.training
-
-
-def encoded(html):
-    return encode(segment(html.encode()))
 
 
 def unsure(page):

@@ -5,26 +5,20 @@ import numpy as np
 import onnx
 import pytest
 
-from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.labelers.onnx_runtime import RuntimeModel
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.fine_tuning.correction import Correction, CorrectionExample, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
 
-from .conftest import harbour_html, labels_of, mill_html
+from .conftest import encoded, harbour_html, labels_of, mill_html
 
 pytestmark = pytest.mark.training
 
 BASE = find_model(DEFAULT_REPOSITORY, "dehusk")[1]
-
-
-def encoded(html):
-    return encode(segment(html.encode()))
 
 
 def answers(labeler, *pages):

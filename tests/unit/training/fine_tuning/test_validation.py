@@ -14,7 +14,7 @@ from dehusk.training.fine_tuning.validation import (
 )
 from dehusk.training.scores import score_words
 
-from .conftest import harbour_html, labels_of, mill_html
+from .conftest import encoded, harbour_html, labels_of, mill_html
 
 pytestmark = pytest.mark.training
 
@@ -99,7 +99,7 @@ def test_a_model_that_is_right_already_gains_nothing():
 
 
 def test_changes_are_counted_in_blocks_and_pages():
-    pages = [encode(segment(html.encode())) for html in (mill_html(1), harbour_html(1))]
+    pages = [encoded(html) for html in (mill_html(1), harbour_html(1))]
 
     def without_first(page):
         answers = everything(page)
