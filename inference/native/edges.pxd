@@ -4,7 +4,6 @@ Authors mark up parts of words, and they part words by style alone. Which of bot
 """
 
 from libc.stdint cimport uint32_t
-from libc.string cimport memcmp
 
 from dehusk.inference.native cimport utf8
 from dehusk.inference.native.ascii cimport is_digit, is_space
@@ -34,6 +33,7 @@ cdef enum:
 cdef enum:
     MAX_ENDING = 3  # characters: word(s)
     MIN_LABEL = 4  # bytes
+    MAX_HOST = 253  # bytes
 
 
 cdef inline bint would_merge(String before, String text, int edges) noexcept:
@@ -96,16 +96,31 @@ cdef inline bint _is_label(Node *element, String before) noexcept:
 
 
 cdef inline bint _is_port(String before, uint32_t first) noexcept:
-    """Return True if a number goes on with the address of a host that ends in a colon: <b>localhost:</b>8080."""
-    cdef size_t start = before.length - 1, position
+    """Return True if a number goes on with the address of a host that ends in a colon: <b>localhost:</b>8080.
+
+    A host of no address with a scheme is localhost, or has a dot. Names of hosts are in lower case, unlike
+    abbreviations of labels: Art.-Nr:
+    """
+    cdef size_t end = before.length - 1, start = end
+    cdef bint has_dot = False
     if not Py_UNICODE_ISDECIMAL(first):
         return False
-    while start and not is_space(before.data[start - 1]):
+    while start and end - start <= MAX_HOST and _is_of_host(before.data[start - 1]):
         start -= 1
-    for position in range(start, before.length):
-        if before.data[position] == c"." or position > start and not memcmp(before.data + position - 1, b"//", 2):
-            return True
-    return spells(String(before.data + start, before.length - start), b"localhost:")
+        has_dot |= before.data[start] == c"." and start + 1 < end and before.data[start + 1] != c"-"
+    if start == end or end - start > MAX_HOST:
+        return False
+    if start and (before.data[start - 1] >= 0x80 or Py_UNICODE_ISALNUM(before.data[start - 1])):
+        return False
+    if start > 1 and before.data[start - 1] == c"/" and before.data[start - 2] == c"/":
+        return True
+    return has_dot or spells(String(before.data + start, end - start), b"localhost")
+
+
+cdef inline bint _is_of_host(unsigned char character) noexcept nogil:
+    return c"a" <= character <= c"z" or is_digit(character) or character == c"." or character == c"-" or (
+        character == c"_"
+    )
 
 
 cdef inline bint _ends_phrase(uint32_t character) noexcept:

@@ -61,6 +61,10 @@ LINKS = "write a review see all one two"
             "<b>Pages</b>256 <strong>Größe</strong>12 cm of<b>API keys</b>",
             "Pages 256 Größe 12 cm of API keys",
         ),
+        (
+            f"<b>Art.-Nr:</b>12 <b>Tel.Nr:</b>3 <b>v.größe:</b>4 <b>{'a.' * 127}b:</b>5",
+            f"Art.-Nr: 12 Tel.Nr: 3 v.größe: 4 {'a.' * 127}b: 5",
+        ),
     ],
 )
 def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str) -> None:
@@ -91,6 +95,7 @@ def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str)
             "<b>localhost:</b>8080 <b>http://db:</b>80 <span>a.test:</span><span>81",
             "localhost:8080 http://db:80 a.test:81",
         ),
+        ("(<b>localhost:</b>8080) <b>a.my-host.test:</b>80", "(localhost:8080) a.my-host.test:80"),
         ("foo<b></b>bar <b>on a PC</b>s <b>the big PC</b>MAX", "foobar on a PCs the big PCMAX"),
     ],
 )
