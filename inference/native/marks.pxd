@@ -7,7 +7,7 @@ from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.ascii cimport is_digit, is_space
 from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.markup cimport ALT, HREF, same, spells, tag_name, value_of
-from dehusk.inference.native.unicode cimport Py_UNICODE_ISSPACE
+from dehusk.inference.native.unicode cimport Py_UNICODE_ISALPHA, Py_UNICODE_ISSPACE
 
 
 cdef enum:
@@ -109,10 +109,19 @@ cdef inline bint is_smiley(Element *image) noexcept:
             for position in range(text.length):
                 if is_space(text.data[position]) or position == MAX_SMILEY:
                     return False
-            for position in range(text.length):
-                if not c"a" <= text.data[position] | 0x20 <= c"z":
-                    return True
+            return not _is_word(text)
     return False
+
+
+cdef inline bint _is_word(String text) noexcept:
+    """Return True if a text has no characters but letters."""
+    cdef uint32_t character
+    cdef size_t position = 0
+    while position < text.length:
+        position += utf8.read(text.data + position, text.length - position, &character)
+        if not Py_UNICODE_ISALPHA(character):
+            return False
+    return True
 
 
 cdef inline bint _names_smiley(String part) noexcept:

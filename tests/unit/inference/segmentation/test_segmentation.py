@@ -134,7 +134,8 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
             ["Hi:)", "🙂you o_O"],
         ),
         (
-            "<p>a <img class=smiley alt=Grin><img class=emoji alt='a :)'><img class=x-emoji alt=':)'> b",
+            "<p>a <img class=smiley alt=Grin><img class=emoji alt=улыбка>"
+            "<img class=emoji alt='a :)'><img class=x-emoji alt=':)'> b",
             ["a b"],
         ),
         (
