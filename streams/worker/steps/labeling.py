@@ -24,9 +24,9 @@ from dehusk.streams.worker_settings import WorkerSettings
 _MAX_PROBES = 4
 """Probes kept of each size, all sent at once, so that a labeler that fails for some requests is noticed."""
 _MAX_WORDS = 1 << 14
-"""Words of the largest probe, which bounds the memory of all."""
+"""Words and blocks of the largest probe, which bound the memory of all; blocks may have no words."""
 _Size = tuple[int, int]
-"""Blocks of a page in a window, and its words per block, each as a power of two."""
+"""Blocks of a page in a window, and its words per block, at least one, each as a power of two."""
 _BATCH_ATTEMPTS = 3
 """Failures of a batch until its pages are labeled one by one."""
 _PAGE_ATTEMPTS = 4
@@ -67,7 +67,7 @@ class ProbedLabeler:
         """Label pages, and keep some of each size as probes."""
         answers = await self._labeler.label(pages)
         for page, answer in zip(pages, answers, strict=True):
-            if isinstance(answer, Prediction) and len(page) > 0 and page.words.sum() <= _MAX_WORDS:
+            if isinstance(answer, Prediction) and 0 < len(page) <= _MAX_WORDS - int(page.words.sum()):
                 self._probes.setdefault(_size(page), deque(maxlen=_MAX_PROBES)).append(page)
         return answers
 
@@ -101,7 +101,8 @@ class ProbedLabeler:
 
 def _size(page: EncodedPage) -> _Size:
     blocks = len(page)
-    return min(blocks, WINDOW_BLOCKS).bit_length(), (int(page.words.sum()) // max(blocks, 1)).bit_length()
+    words = int(page.words.sum()) // max(blocks, 1)
+    return min(blocks, WINDOW_BLOCKS).bit_length(), max(words, 1).bit_length()
 
 
 @lru_cache

@@ -75,13 +75,20 @@ async def test_every_labeler_answers_the_probe_and_the_stand_ins(name: str) -> N
     await probed.check(page(5))
 
 
-async def test_huge_pages_are_not_kept() -> None:
+@pytest.mark.parametrize("html", [b"<p>text text" * 20_000, b"<p>*" * 20_000])
+async def test_huge_pages_are_not_kept(html: bytes) -> None:
     labeler = Recording()
-    probed, huge = ProbedLabeler(labeler), page(20_000, words=2)
+    probed, huge = ProbedLabeler(labeler), encode(segment(html))
     await probed.label([huge])
     await probed.check(huge)
     assert huge not in labeler.asked
     assert len(labeler.asked) == 2
+
+
+async def test_a_stand_in_for_a_page_without_words_has_blocks() -> None:
+    labeler = Recording()
+    await ProbedLabeler(labeler).check(encode(segment(b"<p>*" * 5)))
+    assert [len(each) for each in labeler.asked] == [1, 4]
 
 
 async def test_a_stand_in_of_the_size_is_asked_for_where_none_was_labeled_before() -> None:
