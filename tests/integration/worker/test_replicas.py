@@ -13,6 +13,7 @@ from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import Guarantee, KafkaSettings, TopicSettings
+from tests.integration.conftest import Stack
 from tests.integration.test_local_stack import send, stored
 from tests.integration.worker.conftest import Worker
 
@@ -20,7 +21,7 @@ from tests.integration.worker.conftest import Worker
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """A Kafka of three nodes."""
-    with LocalStack(tmp_path_factory.mktemp("three"), kafka_nodes=3, services=("kafka",)) as running:
+    with Stack(tmp_path_factory.mktemp("three"), kafka_nodes=3, services=("kafka",)) as running:
         yield running
 
 
