@@ -1,7 +1,7 @@
 """The tensors that block-labeling models read and answer, declared once for workers, Triton and training.
 
 A model reads one of three encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` the default model's,
-`WEB2TEXT` Web2Text's. A worker makes the first two of every page, the third where a model reads it, and sends
+`WEB2TEXT` Web2Text's. A worker makes the second of every page, the others where a model reads them, and sends
 the tensors that the model declares, so that models of each kind take over while it runs. Some models also
 distinguish user comments, and some of these also kinds of pages.
 
