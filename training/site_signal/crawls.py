@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dehusk.inference.encoding.encoding import encode, site_keys
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage
+from dehusk.schemas.pages import EncodedPage, Encoding
 from dehusk.schemas.sites import SiteStatistics
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
 from dehusk.training.pages.gold import GoldPage, align, each_labeled, read_gold
@@ -86,7 +86,7 @@ def site_pages(directory: Path) -> dict[str, list[SitePage]]:
 
 def _labeled(page: GoldPage, content_share: float) -> tuple[SitePage, EncodedPage]:
     aligned = align(page, content_share)
-    encoded, keys = encode(aligned.segmented), site_keys(aligned.segmented)
+    encoded, keys = encode(aligned.segmented, (Encoding.TOKENS,)), site_keys(aligned.segmented)
     labeled = SitePage(
         id=page.id,
         site=page.site,

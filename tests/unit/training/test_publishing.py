@@ -8,6 +8,7 @@ from dehusk.inference.labelers.golden import parse_golden
 from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import Encoding
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.trainer import network_answer, new_run
@@ -31,7 +32,10 @@ def graph(run):
 
 @pytest.fixture
 def pages():
-    return [encode(segment(b"<p>the mill<p>a wheel" * count)) for count in (1, 5, 30, WINDOW_BLOCKS)]
+    return [
+        encode(segment(b"<p>the mill<p>a wheel" * count), (Encoding.TOKENS,))
+        for count in (1, 5, 30, WINDOW_BLOCKS)
+    ]
 
 
 def test_a_published_version_answers_as_the_network_does(run, pages, tmp_path):

@@ -9,6 +9,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import Encoding
 from dehusk.training.boilernet import trainer
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.evaluation import score_blocks
@@ -239,14 +240,14 @@ def run():
 
 def test_a_page_is_answered_as_the_network_answers_it_when_it_learns(run):
     page = label(GoldPage("1", "mill.example", "article", HTML, "the mill"), 2 / 3)
-    answered = network_answer(run)(encode(page.segmented))
+    answered = network_answer(run)(page.encoded)
     with torch.inference_mode():
         logits = run.network([example(page, run.vocabulary).blocks])
     assert answered.tolist() == torch.sigmoid(logits).tolist()
 
 
 def test_a_page_longer_than_a_window_has_an_answer_for_each_block(run):
-    page = encode(segment(HTML.encode() * (WINDOW_BLOCKS // 2 + 1)))
+    page = encode(segment(HTML.encode() * (WINDOW_BLOCKS // 2 + 1)), (Encoding.TOKENS,))
     answered = network_answer(run)(page)
     assert len(answered) == len(page) > WINDOW_BLOCKS
     assert np.isfinite(answered).all()
