@@ -10,7 +10,7 @@ from dehusk.inference.sites import NameSite, identify, site_of
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import OF_TREE, Encoding, PreparedPage, RawPage
+from dehusk.schemas.pages import Encoding, PreparedPage, RawPage, needs_tree
 
 
 def prepare(
@@ -23,9 +23,8 @@ def prepare(
 ) -> PreparedPage | Broken:
     """Segment and encode a page, with the markup that the options need, or say why it cannot be."""
     try:
-        segmented = segment(
-            page.html, max_blocks, url=page.url, options=options, with_tree=not OF_TREE.isdisjoint(encodings)
-        )
+        with_tree = needs_tree(encodings)
+        segmented = segment(page.html, max_blocks, url=page.url, options=options, with_tree=with_tree)
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
     encoded = encode(segmented, encodings)

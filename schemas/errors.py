@@ -15,12 +15,14 @@ Expected outcomes of a page are not exceptions but values: see `dehusk.schemas.o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dehusk.schemas.outcomes import BrokenReason, SkipReason
 
 if TYPE_CHECKING:
     from dehusk.schemas.pages import Encoding
+
+Part = TypeVar("Part")
 
 
 class DehuskError(Exception):
@@ -49,6 +51,17 @@ class NotEncodedError(DehuskError):
     def __init__(self, encoding: Encoding) -> None:
         super().__init__(f"the labeler reads the encoding {encoding!r}, which the page was prepared without")
         self.encoding = encoding
+
+
+def require_encoding(part: Part | None, encoding: Encoding) -> Part:
+    """Return an optional part of an `EncodedPage`.
+
+    Raises:
+        NotEncodedError: the page was prepared without it.
+    """
+    if part is None:
+        raise NotEncodedError(encoding)
+    return part
 
 
 class PageError(DehuskError):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from dehusk.schemas.pickled import PickledByFields, PickledWithArrays, PickledWithBytes
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import numpy as np
     import numpy.typing as npt
 
@@ -319,6 +321,11 @@ class Encoding(StrEnum):
 
 OF_TREE = frozenset((Encoding.BOILERPIPE, Encoding.DECLUTTER, Encoding.WEB2TEXT))
 """Encodings made of `SegmentedPage.tree`."""
+
+
+def needs_tree(encodings: Collection[Encoding]) -> bool:
+    """Return True if one of the encodings is made of `SegmentedPage.tree`."""
+    return not OF_TREE.isdisjoint(encodings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.options import DEFAULT_OPTIONS
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import OF_TREE, EncodedPage, Encoding, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction, needs_tree
 from dehusk.streams.files.page_lines import read_page_line
 from dehusk.streams.files.readers import read_lines
 from dehusk.streams.offline.lines import PICKLED, DecodedPages, Input, unpickle_document
@@ -178,7 +178,7 @@ def block_page(
     try:
         encoded, held = _rebuilt(blocks, encodings) if rebuild else _as_it_came(blocks, encodings)
     except PageError as error:
-        empty = encode(segment(b"", with_tree=not OF_TREE.isdisjoint(encodings)), encodings)
+        empty = encode(segment(b"", with_tree=needs_tree(encodings)), encodings)
         return BlockPage(name, empty, np.full(len(blocks), -1, np.int64), f"{error.reason}: {error}")
     return BlockPage(name, encoded, held, "")
 
@@ -197,7 +197,7 @@ def _rebuilt(blocks: Sequence[Block], encodings: Collection[Encoding]) -> tuple[
         PageError: the rebuilt page cannot be segmented, or does not show the blocks one by one.
     """
     page = rebuilt(blocks)
-    whole = segment(encode_text(page.html), with_tree=not OF_TREE.isdisjoint(encodings))
+    whole = segment(encode_text(page.html), with_tree=needs_tree(encodings))
     leaves = np.zeros(0, np.uint16) if whole.structure is None else whole.structure.leaves
     of_texts = np.repeat(np.arange(len(whole)), leaves)
     if len(of_texts) != page.texts.max(initial=-1) + 1:

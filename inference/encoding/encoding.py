@@ -44,7 +44,7 @@ from dehusk.schemas.pages import (
     TokenTensors,
 )
 
-__all__ = ["MAX_BLOCK_TOKENS", "encode", "site_keys"]
+__all__ = ["MAX_BLOCK_TOKENS", "encode", "site_keys", "tokens_of"]
 
 _PAGE_COLUMNS = [feature.name for feature in PAGE_FEATURES]
 _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
@@ -106,6 +106,11 @@ def _tree(page: SegmentedPage) -> DocumentTree:
     return page.tree
 
 
+def tokens_of(page: SegmentedPage) -> TokenTensors:
+    """Return the tokens of a page (BoilerNet, WWW 2020, section 3.1)."""
+    return TokenTensors(*hash_blocks(page.paths, page.texts))
+
+
 def site_keys(page: SegmentedPage) -> SiteKeys:
     """Return the keys by which a page is counted for its site."""
     structure = page.structure
@@ -117,7 +122,7 @@ def site_keys(page: SegmentedPage) -> SiteKeys:
 
 
 _ENCODERS: dict[Encoding, Callable[[SegmentedPage, _Blocks], Any]] = {
-    Encoding.TOKENS: lambda page, _: TokenTensors(*hash_blocks(page.paths, page.texts)),
+    Encoding.TOKENS: lambda page, _: tokens_of(page),
     Encoding.BOILERPIPE: lambda page, _: boilerpipe_shares(_tree(page), len(page)),
     Encoding.DECLUTTER: lambda page, _: declutter_shares(_tree(page), len(page)),
     Encoding.WEB2TEXT: lambda page, blocks: encode_web2text(page, _tree(page), blocks.words, blocks.counts),

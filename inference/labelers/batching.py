@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dehusk.inference.labelers import signature as signatures
 from dehusk.inference.labelers.signature import TOKENS, WEB2TEXT, Signature
 from dehusk.inference.native.choosing import are_probabilities
-from dehusk.schemas.errors import ConfigurationError, NotEncodedError
+from dehusk.schemas.errors import ConfigurationError, require_encoding
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import (
     PAGE_KINDS,
@@ -73,9 +73,7 @@ def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
 
 
 def _token_windows(page: EncodedPage) -> Iterator[Window]:
-    whole = page.tokens
-    if whole is None:
-        raise NotEncodedError(Encoding.TOKENS)
+    whole = require_encoding(page.tokens, Encoding.TOKENS)
     ends = np.cumsum(whole.block_lengths, dtype=np.int64)
     block = taken = 0
     while block < len(page):
@@ -146,9 +144,7 @@ def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last:
 
 def _web2text_windows(page: EncodedPage) -> Iterator[Window]:
     """Yield windows whose first block has none before it."""
-    whole = page.web2text
-    if whole is None:
-        raise NotEncodedError(Encoding.WEB2TEXT)
+    whole = require_encoding(page.web2text, Encoding.WEB2TEXT)
     for first in range(0, len(page), WINDOW_BLOCKS):
         part = slice(first, first + WINDOW_BLOCKS)
         tensors: dict[str, npt.NDArray[Any]] = {

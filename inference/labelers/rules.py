@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.encoding.boilerpipe import classify_by_words
-from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.errors import require_encoding
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
@@ -74,9 +74,7 @@ class ShareLabeler(_RuleLabeler):
         Raises:
             NotEncodedError: the page came without the encoding that is read.
         """
-        shares = self._shares(page)
-        if shares is None:
-            raise NotEncodedError(self._encoding)
+        shares = require_encoding(self._shares(page), self._encoding)
         return Prediction(shares, ModelVersion(self._name, "1"), self._name)
 
 

@@ -15,7 +15,7 @@ import orjson
 
 from dehusk.inference.selection.selection import Bools, Choice
 from dehusk.schemas.documents import TextSample
-from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.errors import require_encoding
 from dehusk.schemas.pages import Encoding, Prediction, PreparedPage
 from dehusk.schemas.sites import BlockFrequencies, SiteStatistics
 
@@ -128,9 +128,7 @@ def sample(page: PreparedPage, choice: Choice, frequencies: BlockFrequencies) ->
     Repetitions change slowly, so only the 4th, 8th, 16th … page of a site samples them.
     """
     counts = frequencies.counts
-    keys = page.encoded.site_keys
-    if keys is None:
-        raise NotEncodedError(Encoding.SITE_KEYS)
+    keys = require_encoding(page.encoded.site_keys, Encoding.SITE_KEYS)
     blocks = _most_frequent(choice.dropped | choice.saved, counts)[:MAX_CHANGED]
     seen = frequencies.pages_seen
     if seen >= MIN_PAGES and seen.bit_count() == 1:

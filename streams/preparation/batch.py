@@ -14,7 +14,7 @@ from typing import Protocol
 from dehusk.inference.selection.selection import select
 from dehusk.inference.selection.site_signal import correct
 from dehusk.schemas.documents import Missing, TextSample, origin_of
-from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.errors import NotEncodedError, require_encoding
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
 from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction
 from dehusk.schemas.sites import SiteObservation, SiteStatistics
@@ -257,9 +257,8 @@ def observation(page: PackedPage, labels: Prediction) -> SiteObservation:
     Raises:
         NotEncodedError: it was prepared without the keys of its site.
     """
-    encoded, keys = page.encoded, page.encoded.site_keys
-    if keys is None:
-        raise NotEncodedError(Encoding.SITE_KEYS)
+    encoded = page.encoded
+    keys = require_encoding(encoded.site_keys, Encoding.SITE_KEYS)
     return SiteObservation(
         page.identity.site,
         page.identity.url,

@@ -4,8 +4,8 @@ The topic is compacted and has one partition, so all readers see its records in 
 batch of records, which Kafka appends together or not at all: the change under a key of its own, what was seen
 of the trials that it ends, and the state that it makes under the key of the roll-out. Each state has a
 revision, one greater than that of the state it was made from. Of several changes of a revision the first one
-in the topic counts, and the last one that counts is the current state, also where compaction has left another
-one.
+in the topic counts, and the last one that counts is the current state, also where compaction has left
+another one.
 """
 
 import logging

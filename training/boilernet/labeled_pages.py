@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.native.hashing import hash_blocks
+from dehusk.inference.encoding.encoding import encode, tokens_of
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, TokenTensors
 from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig
@@ -51,7 +50,7 @@ class LabeledPage:
     @property
     def tokens(self) -> TokenTensors:
         """Tokens of the page as a worker encodes it."""
-        return TokenTensors(*hash_blocks(self.segmented.paths, self.segmented.texts))
+        return tokens_of(self.segmented)
 
 
 def label(page: GoldPage, share: float) -> LabeledPage:

@@ -13,7 +13,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.page_labels import html_hash
-from dehusk.schemas.pages import OF_TREE, EncodedPage, Encoding, SegmentedPage, StructureTensors
+from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, StructureTensors, needs_tree
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.training.arrays import Bools
 from dehusk.training.pages.alignment import content_blocks
@@ -154,7 +154,7 @@ def _label(
     encodings: Collection[Encoding],
 ) -> list[PreparedPage]:
     """Return the labeled page and those that are made of it."""
-    segmented = segment(page.utf8, url=page.url, with_tree=not OF_TREE.isdisjoint(encodings))
+    segmented = segment(page.utf8, url=page.url, with_tree=needs_tree(encodings))
     words = block_words(segmented.texts)
     gold = tuple(score_words(page.text or ""))
     given = by_hand.get(page.id)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dehusk.inference.encoding.tokens import OF_TAG
 from dehusk.inference.labelers.grf.graph import Graph, Vectors, most_similar, undirected
-from dehusk.schemas.errors import NotEncodedError
+from dehusk.schemas.errors import require_encoding
 from dehusk.schemas.pages import EncodedPage, Encoding
 
 VECTORS = Path(__file__).with_name("word_vectors.npz")
@@ -44,11 +44,10 @@ class WordVectors:
         Raises:
             NotEncodedError: the page was prepared without its tokens.
         """
-        if page.tokens is None:
-            raise NotEncodedError(Encoding.TOKENS)
-        words = page.tokens.ids & OF_TAG == 0
-        ids = page.tokens.ids[words]
-        blocks = np.repeat(np.arange(len(page)), page.tokens.block_lengths)[words]
+        tokens = require_encoding(page.tokens, Encoding.TOKENS)
+        words = tokens.ids & OF_TAG == 0
+        ids = tokens.ids[words]
+        blocks = np.repeat(np.arange(len(page)), tokens.block_lengths)[words]
         places = np.searchsorted(self.tokens, ids)
         known = np.append(self.tokens, OF_TAG)[places] == ids
         sums = self._sums(blocks[known], places[known], len(page))
