@@ -244,10 +244,12 @@ class Consumer(PassingConsumer):
         if self._awaits_transactions(partition):
             return False
         self._stop_passing()
+        while (committing := self._commit_fut) is not None:  # it may repeat offsets of before
+            await asyncio.wait([committing])
         self._forget(partition)
         if not await self._commit({partition: beginning}):
             return False
-        self._committed_offset[partition] = beginning or None  # a commit in flight has set that of before
+        self._committed_offset[partition] = beginning or None
         _log.warning("%s %s: it is read from its beginning", _describe(partition), why)
         await self._seek(partition, beginning)
         return True

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import cast
 
 from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.client import ConnectionGroup, CoordinationType
 from aiokafka.errors import (
     IllegalOperation,
     KafkaError,
@@ -23,6 +24,8 @@ from aiokafka.errors import (
     TransactionalIdAuthorizationFailed,
     UnknownError,
 )
+from aiokafka.producer.transaction_manager import TransactionResult, TransactionState
+from aiokafka.protocol.transaction import EndTxnRequest
 from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.documents import Origin
@@ -50,7 +53,16 @@ START_SECONDS = 30.0
 """Time limit of the start of a producer, which ends the transaction that was open."""
 COMMIT_SECONDS = 60.0
 """Time limit of a transaction, after which brokers abort it, too: aiokafka's `transaction_timeout_ms`."""
+_ABORT_SECONDS = 2.0
 _CLOSE_SECONDS = 5.0
+_OPEN = frozenset(
+    {
+        TransactionState.IN_TRANSACTION,
+        TransactionState.COMMITTING_TRANSACTION,
+        TransactionState.ABORTABLE_ERROR,
+    }
+)
+"""States of a producer in which the brokers may hold a transaction open."""
 _LOOK_SECONDS = 1.0
 """Time without an answer after which the partitions are looked at: records of those that have gone fail."""
 
@@ -256,7 +268,7 @@ def _require_alive(producer: AIOKafkaProducer) -> None:
 
 
 async def close_at_once(producer: AIOKafkaProducer) -> None:
-    """Close a producer without sending what it still has.
+    """Close a producer without sending what it still has, and abort its transaction.
 
     What sends has ended before aiokafka waits for it: that would cancel it once more, and let the
     cancellation out.
@@ -266,12 +278,37 @@ async def close_at_once(producer: AIOKafkaProducer) -> None:
     for future in _futures_of_errors(producer):
         if future.done():
             future.exception()  # asyncio would complain where an earlier error leaves this one unread
+    if sending is not None:
+        with suppress(TimeoutError, KafkaError):  # the brokers abort it by themselves later
+            async with asyncio.timeout(_ABORT_SECONDS):
+                await asyncio.wait([sending])
+                await _abort(producer)
     with suppress(TimeoutError, KafkaError):
         async with asyncio.timeout(_CLOSE_SECONDS):
             await producer.client.close()
             if sending is not None:
                 await cancel([sending])
             await producer.stop()
+
+
+async def _abort(producer: AIOKafkaProducer) -> None:
+    """Ask the coordinator to abort the open transaction: readers of committed records wait for its end.
+
+    aiokafka would send first what the transaction still lacks, such as an offset of a partition that has
+    gone, which it retries without end.
+    """
+    transactions = producer._txn_manager  # noqa: SLF001 there is no getter
+    if transactions.state not in _OPEN:
+        return
+    name = transactions.transactional_id
+    coordinator = await producer.client.coordinator_lookup(CoordinationType.TRANSACTION, name)
+    request = EndTxnRequest(
+        transactional_id=name,
+        producer_id=transactions.producer_id,
+        producer_epoch=transactions.producer_epoch,
+        transaction_result=TransactionResult.ABORT,
+    )
+    await producer.client.send(coordinator, request, group=ConnectionGroup.COORDINATION)
 
 
 def _futures_of_errors(producer: AIOKafkaProducer) -> Iterator[asyncio.Future[object]]:

@@ -98,18 +98,19 @@ async def make_again(bench, records, admin, delivery: str, partitions: int) -> N
         assert await own.left() == 0
 
 
-async def make_again_while_frozen(bench, worker, records, admin) -> None:
+async def make_again_while_frozen(bench, worker, records, admin, partitions: int = 4) -> None:
     """Delete and create the input topic, and fill it, while the worker is frozen."""
     worker.process.send_signal(signal.SIGSTOP)
     await admin.delete_topics([bench.topics.input])
     await asyncio.sleep(1)
-    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
+    await create_topics(bench.kafka, [Topic(bench.topics.input, partitions, 1)])
     await bench.produce(records)
 
 
+@pytest.mark.parametrize("partitions", [4, 2])
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
 async def test_an_input_topic_that_is_made_again_as_a_worker_stops_is_read_whole(
-    bench, site, admin, delivery: str
+    bench, site, admin, delivery: str, partitions: int
 ) -> None:
     worker = bench.worker("--delivery", delivery)
     records = site(1000)
@@ -117,7 +118,7 @@ async def test_an_input_topic_that_is_made_again_as_a_worker_stops_is_read_whole
     await asyncio.sleep(4)  # until the worker knows which topic it is
     await bench.produce(records[:500])
     await bench.until(lambda: worker.report()["totals"]["pages"] > 50)
-    await make_again_while_frozen(bench, worker, records[500:], admin)
+    await make_again_while_frozen(bench, worker, records[500:], admin, partitions)
     worker.process.terminate()
     worker.process.send_signal(signal.SIGCONT)
     assert await asyncio.to_thread(worker.process.wait) == 0

@@ -440,6 +440,32 @@ async def test_what_was_read_of_a_topic_that_was_made_again_is_not_committed_any
     assert committed(kafka) == [0, 1]
 
 
+async def test_a_commit_in_flight_ends_before_a_topic_that_was_made_again_is_read(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end, commit = asyncio.Event(), asyncio.Event(), kafka.commit
+
+    async def try_again(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        begun.set()
+        await may_end.wait()
+        await commit(offsets)
+
+    await consumer._find_topics_made_again()
+    consumer.ack(message(99))
+    monkeypatch.setattr(kafka, "commit", try_again)
+    committing = asyncio.create_task(consumer.commit())
+    await begun.wait()
+    identify(2)
+    await consumer._find_topics_made_again()
+    monkeypatch.setattr(kafka, "commit", commit)
+    restarting = asyncio.create_task(consumer._restart_topics_made_again())
+    await asyncio.sleep(0.01)
+    may_end.set()
+    await asyncio.gather(committing, restarting)
+    assert committed(kafka) == [100, 0]
+    assert consumer._committed_offset[FIRST] is None
+
+
 async def test_a_topic_that_was_made_again_is_not_read_while_the_offset_of_the_old_one_stands(
     fetch, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
