@@ -207,7 +207,7 @@ class CleanedDocument(PickledByFields):
     It is CommonMark, with GitHub's tables, and TeX in dollar signs.
     """
     html: str | None = None
-    """Content as HTML, the inside of a body, where asked for."""
+    """Content as HTML, the inside of a body, where asked for (--with-html)."""
 
     def to_json(self) -> str:
         """Return one JSON object; times in RFC 3339 UTC; what is there if asked for, only then."""

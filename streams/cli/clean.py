@@ -145,7 +145,7 @@ def command(
     "path", "probability", "content", "comment", "xpath"}. `comments` is null if the model does not tell user
     comments apart, `page_kind` if it does not tell the kind of a page. With --site-statistics, there are
     "template", as in the documents of a worker, and the "frequency" of each block, too; with --with-links,
-    "links" of {"url", "text", "block"}; with --with-markdown, "markdown".
+    "links" of {"url", "text", "block"}; with --with-markdown, "markdown"; with --with-html, "html".
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and

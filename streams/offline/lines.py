@@ -43,10 +43,16 @@ FIELDS = (
     "page_kind_probability",
 )
 """Fields of a document that each line has, beside `id` and `url`."""
-FIELDS_BY_OPTION: Mapping[str, object] = {"template": None, "markdown": None, "blocks": [], "links": []}
+FIELDS_BY_OPTION: Mapping[str, object] = {
+    "template": None,
+    "markdown": None,
+    "html": None,
+    "blocks": [],
+    "links": [],
+}
 """Fields of lines by option, with what they are without a document.
 
-The options are `--site-statistics`, `--with-markdown`, not `--no-blocks`, and `--with-links`.
+The options are `--site-statistics`, `--with-markdown`, `--with-html`, not `--no-blocks`, and `--with-links`.
 """
 BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment", "xpath")
 """Fields that each block of a line has; with `--site-statistics`, it has `frequency`, too."""
@@ -92,7 +98,8 @@ def failure_writer(
         case "dolma":
             return _fail_in_dolma
         case _:
-            wanted = (with_template, options.rendering.markdown, options.with_blocks, options.with_links)
+            rendered = (options.rendering.markdown, options.rendering.html)
+            wanted = (with_template, *rendered, options.with_blocks, options.with_links)
             return partial(_fail_in_json, names=list(compress(FIELDS_BY_OPTION, wanted)))
 
 
@@ -142,8 +149,9 @@ def _write_line(document: CleanedDocument) -> bytes:
     if document.template is not None:
         fields["template"] = document.template
         block_fields += ("frequency",)
-    if document.markdown is not None:
-        fields["markdown"] = document.markdown
+    for name in ("markdown", "html"):
+        if (rendered := getattr(document, name)) is not None:
+            fields[name] = rendered
     if document.blocks is not None:
         fields["blocks"] = [
             {name: getattr(block, name) for name in block_fields} for block in document.blocks

@@ -34,7 +34,7 @@ class Format:
 
     def rendering(self, wanted: Rendering) -> Rendering:
         """Add to what is wanted what this format needs."""
-        return replace(wanted, markdown=wanted.markdown or self.markdown, html=self.html)
+        return replace(wanted, markdown=wanted.markdown or self.markdown, html=wanted.html or self.html)
 
 
 def _write_datatrove(document: CleanedDocument) -> bytes:

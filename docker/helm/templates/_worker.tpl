@@ -96,6 +96,9 @@
 {{- if .withMarkdown }}
 - --with-markdown
 {{- end }}
+{{- if .withHtml }}
+- --with-html
+{{- end }}
 {{- end }}
 {{- end }}
 

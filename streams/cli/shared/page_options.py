@@ -289,6 +289,12 @@ _rendering_options = gathered_options(
         help="Add the field `markdown`: the content with its headings, emphasis, links, images, lists, "
         "quotations, code, tables and formulas.",
     ),
+    click.option(
+        "--with-html",
+        "html",
+        is_flag=True,
+        help="Add the field `html`: the same content as HTML of a few elements, without classes or scripts.",
+    ),
     *(
         click.option(
             f"--{name}",
@@ -319,8 +325,8 @@ def require_place(form: str, options: DocumentOptions) -> None:
     """
     if form not in _WHOLE:
         blocks = ("with_blocks",) if options.with_blocks else ()
-        refuse_typed(f"documents with all fields, not {form}", *blocks, "with_links", "markdown")
-    if form not in _RENDERED and not options.rendering.markdown:
+        refuse_typed(f"documents with all fields, not {form}", *blocks, "with_links", "markdown", "html")
+    if form not in _RENDERED and not options.rendering.needs_markup:
         refuse_typed(f"Markdown and HTML, not {form} without them", "links", "images", "tables")
 
 

@@ -61,6 +61,7 @@ EVERYTHING: Values = {
         "withBlocks": True,
         "withLinks": True,
         "withMarkdown": True,
+        "withHtml": True,
         "delivery": "exactly-once",
         "graceSeconds": 50.5,
         "extraArgs": ["--links=drop", "--tables=drop"],

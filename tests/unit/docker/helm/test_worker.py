@@ -124,6 +124,7 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "favor": Favor.RECALL,
         "exclude": '.ads, a[href^="https://ads."]',
         "markdown": True,
+        "html": True,
         "with_blocks": True,
         "with_links": True,
         "delivery": Guarantee.EXACTLY_ONCE,

@@ -446,12 +446,12 @@ def test_a_page_is_written_as_markdown(tmp_path: Path) -> None:
     assert "[link](" in ended.stdout
 
 
-def test_markdown_is_a_field_of_lines(tmp_path: Path) -> None:
+def test_markdown_and_html_are_fields_of_lines(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(LINKED)
-    ended = clean(tmp_path, "--labeler", "rules", "--with-markdown", "--links", "drop")
+    ended = clean(tmp_path, "--labeler", "rules", "--with-markdown", "--with-html", "--links", "drop")
     line = json.loads(ended.stdout)
     assert line["markdown"].endswith(" link")
-    assert "html" not in line
+    assert line["html"].endswith(" link</p>")
 
 
 @pytest.mark.parametrize(
@@ -460,6 +460,7 @@ def test_markdown_is_a_field_of_lines(tmp_path: Path) -> None:
         (["--format", "markdown"], ["---", 'url: "b"', 'error: "too-many-blocks: ']),
         (["--format", "html"], ["<!DOCTYPE html>", '<meta name="dehusk-error" content="too-many-blocks: ']),
         (["--with-markdown"], ['"error":"too-many-blocks: ', '"markdown":null']),
+        (["--with-html"], ['"error":"too-many-blocks: ', '"html":null']),
     ],
 )
 def test_a_page_that_cannot_be_cleaned_is_told_in_the_same_format(

@@ -76,7 +76,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
         *("--hidden-text", "drop", "--metadata", "full"),
-        *("--hidden-text", "drop", "--with-markdown", "--links", "drop", "--tables", "drop"),
+        *("--hidden-text", "drop", "--with-markdown", "--with-html", "--links", "drop", "--tables", "drop"),
     )
     (settings,) = started
     assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
@@ -88,7 +88,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert (settings.options.with_blocks, settings.processes) == (True, 3)
     assert settings.options.drop_hidden
     assert settings.options.metadata is MetadataLevel.FULL
-    assert settings.options.rendering == Rendering(markdown=True, links=False, tables=False)
+    assert settings.options.rendering == Rendering(markdown=True, html=True, links=False, tables=False)
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
     assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
