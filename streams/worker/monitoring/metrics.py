@@ -104,23 +104,11 @@ class Metrics:
         self.refused_versions = gauge(
             "dehusk_refused_versions", "Versions that the roll-out names and that do not label here."
         )
-        self._in_flight = gauge("dehusk_messages_in_flight", "Messages being worked on, or waiting.")
         unavailable = gauge(
             "dehusk_dependency_unavailable", "1 while a dependency does not answer.", ["dependency"]
         )
         for dependency in dependencies:
             unavailable.labels(dependency.name).set_function(partial(_is_missing, dependency))
-        self._lag = gauge(
-            "dehusk_lag",
-            "Messages of the assigned partitions not done with; NaN while that is not known.",
-        )
-        self._lag_seconds = gauge(
-            "dehusk_lag_seconds", "Age of the oldest message not done with; NaN while that is not known."
-        )
-        self._arriving = gauge(
-            "dehusk_arriving_messages",
-            "Messages per second that come to the assigned partitions; NaN while that is not known.",
-        )
         self.silent_workers = gauge(
             "dehusk_silent_workers",
             "Workers of the group that have been silent for seconds; NaN without --monitoring-topic.",
@@ -144,11 +132,9 @@ class Metrics:
 
     def watch(self, in_flight: Callable[[], int], backlog: Callable[[], Backlog]) -> None:
         """Read at each scrape how many messages are in flight, and what is not done with."""
-        self._in_flight.set_function(in_flight)
-        self._lag.set_function(lambda: _nan_if_none(backlog().messages))
-        self._lag_seconds.set_function(lambda: _nan_if_none(backlog().seconds))
-        self._arriving.set_function(lambda: _nan_if_none(backlog().arriving_per_second))
-        self.registry.register(_PartitionLag(backlog))
+        name, description = "dehusk_messages_in_flight", "Messages being worked on, or waiting."
+        Gauge(name, description, registry=self.registry).set_function(in_flight)
+        self.registry.register(_BacklogMetrics(backlog))
 
     def step(self, name: str) -> AbstractContextManager[object]:
         """Measure the time that a batch takes for a step."""
@@ -219,30 +205,39 @@ class Metrics:
         return counts
 
 
-class _PartitionLag(Collector):
-    """Collector of the lag of each partition."""
+class _BacklogMetrics(Collector):
+    """Metrics of what is not done with, which is found out once for all of them."""
 
     def __init__(self, backlog: Callable[[], Backlog]) -> None:
         self._backlog = backlog
 
-    def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Return the family without values."""
-        return [self._family()]
-
-    def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Return the family with the current lags."""
-        family = self._family()
-        for partition, lag in sorted((self._backlog().partitions or {}).items()):
-            if lag is not None:
-                family.add_metric([partition.topic, str(partition.partition)], lag)
-        return [family]
-
-    def _family(self) -> GaugeMetricFamily:
-        return GaugeMetricFamily(
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the metrics; a lag that is not known is NaN, or left out where it is that of a partition."""
+        backlog = self._backlog()
+        yield GaugeMetricFamily(
+            "dehusk_lag",
+            "Messages of the assigned partitions not done with; NaN while that is not known.",
+            _nan_if_none(backlog.messages),
+        )
+        yield GaugeMetricFamily(
+            "dehusk_lag_seconds",
+            "Age of the oldest message not done with; NaN while that is not known.",
+            _nan_if_none(backlog.seconds),
+        )
+        yield GaugeMetricFamily(
+            "dehusk_arriving_messages",
+            "Messages per second that come to the assigned partitions; NaN while that is not known.",
+            _nan_if_none(backlog.arriving_per_second),
+        )
+        by_partition = GaugeMetricFamily(
             "dehusk_partition_lag",
             "Messages of an assigned partition not done with.",
             labels=["topic", "partition"],
         )
+        for partition, lag in sorted((backlog.partitions or {}).items()):
+            if lag is not None:
+                by_partition.add_metric([partition.topic, str(partition.partition)], lag)
+        yield by_partition
 
 
 class StepTimes:

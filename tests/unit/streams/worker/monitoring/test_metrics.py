@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from importlib.metadata import version
+from unittest.mock import Mock
 
 import pytest
 from faust.types import TP
@@ -125,6 +126,13 @@ def test_each_partition_has_its_lag_while_there_are_some() -> None:
     ]
     assert "dehusk_arriving_messages 2.0\n" in generate_latest(registry).decode()
     assert "dehusk_messages_in_flight 3.0\n" in generate_latest(registry).decode()
+
+
+def test_a_scrape_finds_out_once_what_is_not_done_with() -> None:
+    registry, backlog = CollectorRegistry(), Mock(return_value=Backlog())
+    Metrics(registry, []).watch(int, backlog)
+    generate_latest(registry)
+    assert backlog.call_count == 1
 
 
 def test_the_build_and_the_process_are_told() -> None:
