@@ -47,6 +47,8 @@ class Consumer(PassingConsumer):
         """Identities of the topics, since their partitions were assigned."""
         self._made_again: set[TP] = set()
         """Partitions of topics that were made again, until they are read from their beginning."""
+        self._restarting = asyncio.Lock()
+        """Lock of the task that restarts partitions: one may read, another revoke them, a third one stop."""
         self.arrivals = Arrivals()
         self._sought_in = 0
         """Number of the rebalance in which the committed offsets were sought last."""
@@ -141,37 +143,36 @@ class Consumer(PassingConsumer):
     async def _recover_positions(self, lost: Mapping[TP, int]) -> None:
         """Seek to the beginning of all partitions whose positions are gone, the `lost` ones included.
 
-        They are checked together, as Kafka answers each request for offsets only after a fetch. Those that
-        are assigned anew meanwhile are left alone: they have other positions, or none yet.
+        They are checked together, as Kafka answers each request for offsets only after a fetch. Left alone
+        are those that have other positions meanwhile, and those of topics that were made again. The latter
+        are found first: they would be found later, too, and be restarted twice.
         """
         states = {
-            partition: state
+            partition: (state, state.position)
             for partition, state in self._thread.read_states().items()
-            if partition in lost or self._read_offset[partition] is not None
+            if state.has_valid_position and (partition in lost or self._read_offset[partition] is not None)
         }
         if not states:
             return
         beginnings, ends = await self.earliest_offsets(*states), await self.highwaters(*states)
-        restarted = set()
-        for partition, state in states.items():
-            is_anew = self._thread.read_states().get(partition) is not state
-            if is_anew or not state.has_valid_position or partition in self._passing:
-                continue
-            position = state.position
-            if position < beginnings[partition]:
-                await self._skip(partition, position, beginnings[partition])
-            elif position > ends[partition] or lost.get(partition) == position:
-                why = (
-                    f"has nothing at offset {position}, which was to be read next, for the topic was made "
-                    "again or lost messages"
-                )
-                if await self._restart(partition, beginnings[partition], why):
-                    restarted.add(partition)
-        if restarted:
-            await self._find_topics_made_again(but=restarted)
+        await self._find_topics_made_again()
+        async with self._restarting:
+            for partition, (state, position) in states.items():
+                is_anew = self._thread.read_states().get(partition) is not state
+                has_moved = is_anew or not state.has_valid_position or state.position != position
+                if has_moved or partition in self._passing or partition in self._made_again:
+                    continue
+                if position < beginnings[partition]:
+                    await self._skip(partition, position, beginnings[partition])
+                elif position > ends[partition] or lost.get(partition) == position:
+                    why = (
+                        f"has nothing at offset {position}, which was to be read next, "
+                        "for the topic was made again or lost messages"
+                    )
+                    await self._restart(partition, beginnings[partition], why)
 
-    async def _find_topics_made_again(self, but: Collection[TP] = ()) -> None:
-        """Note the partitions of topics that were made again, but for some, which are read anew already.
+    async def _find_topics_made_again(self) -> None:
+        """Note the partitions of topics that were made again.
 
         The answer says nothing of those that are assigned anew meanwhile: it may be older than their offsets.
         """
@@ -182,7 +183,7 @@ class Consumer(PassingConsumer):
         now = self._thread.read_states()
         kept = {partition for partition, state in states.items() if now.get(partition) is state}
         again = self._identities.note({each.topic: found[each.topic] for each in kept if each.topic in found})
-        self._made_again |= {each for each in kept if each.topic in again and each not in but}
+        self._made_again |= {each for each in kept if each.topic in again}
 
     async def _restart_topics_made_again(self) -> None:
         """Read the partitions of topics that were made again from their beginning.
@@ -190,15 +191,16 @@ class Consumer(PassingConsumer):
         It is offset 0, as a partition may have no leader yet that could be asked for another one. Partitions
         that the new topic does not have are left to the rebalance.
         """
-        self._made_again &= self._thread.read_states().keys()
-        for partition in list(self._made_again):
-            identity = self._identities.get(partition.topic)
-            exists = identity is not None and partition.partition < identity.partitions
-            is_anew = partition not in self._made_again
-            if not exists or is_anew:
-                continue
-            if await self._restart(partition, 0, "was deleted and created again"):
-                self._made_again.discard(partition)
+        async with self._restarting:
+            self._made_again &= self._thread.read_states().keys()
+            for partition in list(self._made_again):
+                identity = self._identities.get(partition.topic)
+                exists = identity is not None and partition.partition < identity.partitions
+                is_anew = partition not in self._made_again
+                if not exists or is_anew:
+                    continue
+                if await self._restart(partition, 0, "was deleted and created again"):
+                    self._made_again.discard(partition)
 
     async def _restart_before_others_read(self) -> None:
         """Commit the beginnings of topics that were made again: whoever has them next knows none before."""

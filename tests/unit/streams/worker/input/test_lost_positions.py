@@ -533,10 +533,57 @@ async def test_all_partitions_of_a_topic_that_is_made_again_are_read_from_their_
     await consumer._find_topics_made_again()
     identify(2)
     await fetch(OffsetOutOfRangeError({first: 2000}))
-    assert kafka.positions == {first: 0, second: 500}
-    kafka.positions[first] = 10
     await consumer._restart_topics_made_again()
-    assert kafka.positions == {first: 10, second: 0}
+    assert kafka.positions == {first: 0, second: 0}
+    await consumer._find_topics_made_again()
+    await consumer._restart_topics_made_again()
+    assert committed(kafka) == [0, 0]
+
+
+async def test_a_topic_that_is_made_again_is_restarted_once_though_no_broker_tells_so_at_first(
+    fetch, identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await consumer._find_topics_made_again()
+    identify(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(consumer_module, "ask_identities", AsyncMock(side_effect=KafkaConnectionError("gone")))
+        await fetch(OffsetOutOfRangeError({TopicPartition("raw", 0): 100}))
+    await consumer._find_topics_made_again()
+    await consumer._restart_topics_made_again()
+    assert committed(kafka) == [0]
+
+
+async def test_a_partition_is_restarted_once_though_it_is_taken_away_from_a_worker_that_stops(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = kafka.commit
+
+    async def commit_late(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        await asyncio.sleep(0.01)
+        await commit(offsets)
+
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    monkeypatch.setattr(kafka, "commit", commit_late)
+    await consumer._find_topics_made_again()
+    identify(2)
+    consumer.app._stopped.set()
+    await asyncio.gather(consumer.on_stop(), consumer.on_partitions_revoked({FIRST}))
+    assert committed(kafka) == [0]
+
+
+async def test_positions_that_were_sought_meanwhile_are_left_alone(
+    fetch, kafka: Kafka, removed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = TopicPartition("raw", 0)
+    kafka.beginnings[partition] = 140
+
+    async def seek_meanwhile(partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        kafka.positions[partition] = 0
+        return {each: kafka.ends[each] for each in partitions}
+
+    monkeypatch.setattr(kafka, "end_offsets", seek_meanwhile)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, removed) == ({partition: 0}, [])
 
 
 async def test_a_topic_that_is_made_again_is_read_from_its_beginning_though_it_has_no_leader_yet(
