@@ -20,10 +20,10 @@ from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from dehusk.streams.kafka.topic_ids import Identities, ask_identities
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread, Hooks
 from dehusk.streams.worker.input.lag import Arrivals, find_bounds, lag_of
+from dehusk.streams.worker.input.made_again import MadeAgain
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.input.passing import PassingConsumer
 
@@ -43,10 +43,7 @@ class Consumer(PassingConsumer):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
         super().__init__(*args, **options)
         self._drained = asyncio.Event()
-        self._identities = Identities()
-        """Identities of the topics, since their partitions were assigned."""
-        self._made_again: set[TP] = set()
-        """Partitions of topics that were made again, until they are read from their beginning."""
+        self._made_again = MadeAgain(self._thread)
         self._restarting = asyncio.Lock()
         """Lock of the task that restarts partitions: one may read, another revoke them, a third one stop."""
         self.arrivals = Arrivals()
@@ -100,7 +97,7 @@ class Consumer(PassingConsumer):
         """
         uncommitted = {each for each in self._thread.read_states() if self._committed_offset[each] is None}
         self.arrivals.note(await self._thread.ask(partial(find_bounds, uncommitted=uncommitted)))
-        await self._find_topics_made_again()
+        await self._made_again.find()
 
     async def _getmany(
         self,
@@ -109,10 +106,10 @@ class Consumer(PassingConsumer):
     ) -> Mapping[TP, list[Any]]:
         """Return records by partition; none after a partition had to seek to another position."""
         await self._commit_passed()
-        if self._made_again:
+        if self._made_again.partitions:
             with suppress(KafkaError):  # they are held until it succeeds
                 await self._restart_topics_made_again()
-        if held := self._passing.keys() | self._made_again:
+        if held := self._passing.keys() | self._made_again.partitions:
             active_partitions = (active_partitions or self.assignment()) - held
             timeout = min(timeout, self.pass_patience_seconds)
             if not active_partitions:  # aiokafka would take none for all
@@ -155,12 +152,12 @@ class Consumer(PassingConsumer):
         if not states:
             return
         beginnings, ends = await self.earliest_offsets(*states), await self.highwaters(*states)
-        await self._find_topics_made_again()
+        await self._made_again.find()
         async with self._restarting:
             for partition, (state, position) in states.items():
                 is_anew = self._thread.read_states().get(partition) is not state
                 has_moved = is_anew or not state.has_valid_position or state.position != position
-                if has_moved or partition in self._passing or partition in self._made_again:
+                if has_moved or partition in self._passing or partition in self._made_again.partitions:
                     continue
                 if position < beginnings[partition]:
                     await self._skip(partition, position, beginnings[partition])
@@ -171,20 +168,6 @@ class Consumer(PassingConsumer):
                     )
                     await self._restart(partition, beginnings[partition], why)
 
-    async def _find_topics_made_again(self) -> None:
-        """Note the partitions of topics that were made again.
-
-        The answer says nothing of those that are assigned anew meanwhile: it may be older than their offsets.
-        """
-        states = self._thread.read_states()
-        if not states:
-            return
-        found = await self._thread.ask(partial(ask_identities, topics={each.topic for each in states}))
-        now = self._thread.read_states()
-        kept = {partition for partition, state in states.items() if now.get(partition) is state}
-        again = self._identities.note({each.topic: found[each.topic] for each in kept if each.topic in found})
-        self._made_again |= {each for each in kept if each.topic in again}
-
     async def _restart_topics_made_again(self) -> None:
         """Read the partitions of topics that were made again from their beginning.
 
@@ -192,21 +175,16 @@ class Consumer(PassingConsumer):
         that the new topic does not have are left to the rebalance.
         """
         async with self._restarting:
-            self._made_again &= self._thread.read_states().keys()
-            for partition in list(self._made_again):
-                identity = self._identities.get(partition.topic)
-                exists = identity is not None and partition.partition < identity.partitions
-                is_anew = partition not in self._made_again
-                if not exists or is_anew:
-                    continue
-                if await self._restart(partition, 0, "was deleted and created again"):
-                    self._made_again.discard(partition)
+            for partition in self._made_again.existing():
+                is_anew = partition not in self._made_again.partitions
+                if not is_anew and await self._restart(partition, 0, "was deleted and created again"):
+                    self._made_again.partitions.discard(partition)
 
     async def _restart_before_others_read(self) -> None:
         """Commit the beginnings of topics that were made again: whoever has them next knows none before."""
         with suppress(KafkaError, ConsumerNotStarted, TimeoutError):
             async with asyncio.timeout(self.identify_seconds):
-                await self._find_topics_made_again()
+                await self._made_again.find()
                 await self._restart_topics_made_again()
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
@@ -345,8 +323,7 @@ class Consumer(PassingConsumer):
         """Drop earlier state of the partitions: it may belong to a topic that was deleted since."""
         for partition in assigned:
             self._forget(partition)
-            self._made_again.discard(partition)
-            self._identities.forget(partition.topic)
+            self._made_again.forget(partition)
         self._give_up_lost()
         await super().on_partitions_assigned(assigned, generation_id)
 

@@ -22,7 +22,7 @@ from faust.types import TP, Message
 
 from dehusk.streams.kafka.topic_ids import Identity
 from dehusk.streams.settings import TopicSettings
-from dehusk.streams.worker.input import consumer as consumer_module
+from dehusk.streams.worker.input import made_again
 from dehusk.streams.worker.input.app import FaustApp, create_app
 from dehusk.streams.worker.input.consumer import Consumer
 from dehusk.streams.worker.input.intake import Arrival
@@ -450,13 +450,13 @@ async def test_a_commit_in_flight_ends_before_a_topic_that_was_made_again_is_rea
         await may_end.wait()
         await commit(offsets)
 
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     consumer.ack(message(99))
     monkeypatch.setattr(kafka, "commit", try_again)
     committing = asyncio.create_task(consumer.commit())
     await begun.wait()
     identify(2)
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     monkeypatch.setattr(kafka, "commit", commit)
     restarting = asyncio.create_task(consumer._restart_topics_made_again())
     await asyncio.sleep(0.01)
@@ -490,7 +490,7 @@ def identify(monkeypatch: pytest.MonkeyPatch):
     async def ask(_consumer, topics) -> dict[str, Identity]:
         return {each: Identity(UUID(int=numbers[each]), 2) for each in topics if numbers[each]}
 
-    monkeypatch.setattr(consumer_module, "ask_identities", ask)
+    monkeypatch.setattr(made_again, "ask_identities", ask)
     return lambda number: numbers.update(raw=number)
 
 
@@ -499,15 +499,15 @@ async def test_a_topic_that_is_made_again_and_holds_more_is_read_from_its_beginn
     returning, identify, consumer: Consumer, kafka: Kafka, is_transactional
 ) -> None:
     consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=is_transactional)
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     consumer._committed_offset[FIRST] = 99
     old = message(99)
     consumer.track_message(old)
     identify(0)  # none of its name
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     await returning(100, position=101)
     identify(2)
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     if is_transactional:
         assert await consumer._getmany({FIRST}, 0.001) == {}
         assert kafka.positions == {TopicPartition("raw", 0): 101}, "a transaction is in flight"
@@ -518,8 +518,8 @@ async def test_a_topic_that_is_made_again_and_holds_more_is_read_from_its_beginn
     consumer.ack(old)
     await consumer.commit()
     assert len(kafka.commits) == 1, "that of the topic before counts no more"
-    await consumer._find_topics_made_again()
-    assert not consumer._made_again
+    await consumer._made_again.find()
+    assert not consumer._made_again.partitions
 
 
 async def test_all_partitions_of_a_topic_that_is_made_again_are_read_from_their_beginning_once(
@@ -530,12 +530,12 @@ async def test_all_partitions_of_a_topic_that_is_made_again_are_read_from_their_
     kafka.positions[second] = kafka.beginnings[second] = 0
     kafka.positions |= {first: 2000, second: 500}
     kafka.ends[second] = 1000
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     identify(2)
     await fetch(OffsetOutOfRangeError({first: 2000}))
     await consumer._restart_topics_made_again()
     assert kafka.positions == {first: 0, second: 0}
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     await consumer._restart_topics_made_again()
     assert committed(kafka) == [0, 0]
 
@@ -543,12 +543,12 @@ async def test_all_partitions_of_a_topic_that_is_made_again_are_read_from_their_
 async def test_a_topic_that_is_made_again_is_restarted_once_though_no_broker_tells_so_at_first(
     fetch, identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     identify(2)
     with monkeypatch.context() as patch:
-        patch.setattr(consumer_module, "ask_identities", AsyncMock(side_effect=KafkaConnectionError("gone")))
+        patch.setattr(made_again, "ask_identities", AsyncMock(side_effect=KafkaConnectionError("gone")))
         await fetch(OffsetOutOfRangeError({TopicPartition("raw", 0): 100}))
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     await consumer._restart_topics_made_again()
     assert committed(kafka) == [0]
 
@@ -564,7 +564,7 @@ async def test_a_partition_is_restarted_once_though_it_is_taken_away_from_a_work
 
     monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
     monkeypatch.setattr(kafka, "commit", commit_late)
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     identify(2)
     consumer.app._stopped.set()
     await asyncio.gather(consumer.on_stop(), consumer.on_partitions_revoked({FIRST}))
@@ -590,27 +590,27 @@ async def test_a_topic_that_is_made_again_is_read_from_its_beginning_though_it_h
     identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kafka.assign(TopicPartition("raw", 0), TopicPartition("raw", 2))
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     identify(2)
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     for ask in ("beginning_offsets", "end_offsets"):
         monkeypatch.setattr(kafka, ask, AsyncMock(side_effect=AssertionError("nobody answers")))
     await consumer._restart_topics_made_again()
     assert (kafka.positions, committed(kafka)) == ({TopicPartition("raw", 0): 0}, [0])
-    assert consumer._made_again == {TP("raw", 2)}, "which the new topic does not have"
+    assert consumer._made_again.partitions == {TP("raw", 2)}, "which the new topic does not have"
 
 
 async def test_a_topic_whose_partitions_are_assigned_anew_is_the_one_that_is_there(
     identify, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumer, "_on_partitions_assigned", AsyncMock())
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     identify(2)
-    await consumer._find_topics_made_again()
-    assert consumer._made_again == {FIRST}
+    await consumer._made_again.find()
+    assert consumer._made_again.partitions == {FIRST}
     await consumer.on_partitions_assigned({FIRST})
-    await consumer._find_topics_made_again()
-    assert not consumer._made_again
+    await consumer._made_again.find()
+    assert not consumer._made_again.partitions
 
 
 async def test_an_answer_from_before_partitions_are_assigned_anew_says_nothing_of_their_topic(
@@ -621,11 +621,11 @@ async def test_an_answer_from_before_partitions_are_assigned_anew_says_nothing_o
         return {"raw": Identity(UUID(int=1), 2)}
 
     with monkeypatch.context() as patch:
-        patch.setattr(consumer_module, "ask_identities", tell_late)
-        await consumer._find_topics_made_again()
+        patch.setattr(made_again, "ask_identities", tell_late)
+        await consumer._made_again.find()
     identify(2)
-    await consumer._find_topics_made_again()
-    assert not consumer._made_again
+    await consumer._made_again.find()
+    assert not consumer._made_again.partitions
 
 
 @pytest.mark.parametrize("ending", ["revoked", "revoked as it stops", "stopped"])
@@ -633,14 +633,14 @@ async def test_no_offset_of_a_topic_that_was_made_again_is_left_to_who_reads_it_
     identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
-    await consumer._find_topics_made_again()
+    await consumer._made_again.find()
     consumer.ack(message(99))
     identify(2)
     if ending != "revoked":
         consumer.app._stopped.set()
     await (consumer.on_stop() if ending == "stopped" else consumer.on_partitions_revoked({FIRST}))
     assert committed(kafka)[-1] == 0
-    assert not consumer._made_again
+    assert not consumer._made_again.partitions
 
 
 async def test_a_rebalance_goes_on_though_no_broker_tells_which_topics_are_there(
@@ -653,7 +653,7 @@ async def test_a_rebalance_goes_on_though_no_broker_tells_which_topics_are_there
         await asyncio.sleep(600)
 
     for ask in (AsyncMock(side_effect=KafkaConnectionError("gone")), wait):
-        monkeypatch.setattr(consumer_module, "ask_identities", ask)
+        monkeypatch.setattr(made_again, "ask_identities", ask)
         async with asyncio.timeout(30):
             await consumer.on_partitions_revoked({FIRST})
 
