@@ -3,19 +3,16 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from dehusk.inference.labelers.labeler import Activity, ServedLabeler
 from dehusk.streams.availability import UNAVAILABLE
 from dehusk.streams.monitoring.state import RedisMetrics, TritonMetrics
 from dehusk.streams.sites.redis_client import ServerUse
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
 _ASK_SECONDS = 10.0
 Answer = TypeVar("Answer")
-
-
-class _Store(Protocol):
-    async def use(self) -> ServerUse: ...
 
 
 class Servers:
@@ -28,13 +25,13 @@ class Servers:
         self._activity: tuple[float, Activity] | None = None
         self._use: ServerUse | None = None
 
-    async def run(self, labeler: ServedLabeler | None, store: _Store) -> None:
+    async def run(self, labeler: ServedLabeler | None, store: RedisSiteStatistics) -> None:
         """Ask every ten seconds, until cancelled."""
         while True:
             await self.ask(labeler, store)
             await asyncio.sleep(_ASK_SECONDS)
 
-    async def ask(self, labeler: ServedLabeler | None, store: _Store) -> None:
+    async def ask(self, labeler: ServedLabeler | None, store: RedisSiteStatistics) -> None:
         """Update the metrics; a server that does not answer has none."""
         before, self._activity = self._activity, None
         if labeler is not None and (activity := await _answer(labeler.activity())):

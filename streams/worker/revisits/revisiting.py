@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 from dehusk.inference.sites import NameSite
 from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependencies, Dependency, ask_if_there, back_off, insist
+from dehusk.streams.kafka.reader import RawMessages
 from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.settings import FlowLimits
 from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
@@ -19,7 +19,8 @@ from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.monitoring.metrics import Metrics, RevisitOutcome
 from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
 from dehusk.streams.worker.revisits.requests import Request, write_request
-from dehusk.streams.worker.steps.flow import Cleaner, DeliveryProtocol
+from dehusk.streams.worker.steps.batch import MessageCleaner
+from dehusk.streams.worker.steps.flow import DeliveryProtocol
 
 _log = logging.getLogger(__name__)
 REVISION = 2
@@ -32,17 +33,6 @@ Publish = Callable[[Sequence[Record]], Awaitable[list[Origin | None]]]
 """Tries once to send documents to the output topic; returns the answers before the first failure."""
 
 
-class MessageSource(Protocol):
-    """Reader of single messages by their positions."""
-
-    async def read(self, origin: Origin) -> Message | None:
-        """Return the message at a position; None if it no longer exists.
-
-        Raises one of UNAVAILABLE while that is unknown.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Revisiting:
     """Second cleanings of the first pages of sites, one batch at a time, in parallel to the flow.
@@ -52,8 +42,8 @@ class Revisiting:
     """
 
     _first_pages: FirstPages
-    _raw: MessageSource
-    _cleaner: Cleaner
+    _raw: RawMessages
+    _cleaner: MessageCleaner
     _publish_documents: Publish
     _dependencies: Dependencies
     _limits: FlowLimits

@@ -12,31 +12,18 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
-from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependency
 from dehusk.streams.cancellation import TaskGroup
 from dehusk.streams.preparation.process import Oversized
-from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import FlowLimits
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.intake import Acknowledgments, Arrival, Intake
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
+from dehusk.streams.worker.steps.batch import MessageCleaner
 from dehusk.streams.worker.steps.set_aside import Cleaned, Lane, SetAside
 
 _log = logging.getLogger(__name__)
-
-
-class Cleaner(Protocol):
-    """Interface of all steps but delivery."""
-
-    async def clean(self, messages: Sequence[Message]) -> list[Result]:
-        """Clean the first messages, at least one, and return their results in order."""
-        ...
-
-    async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
-        """Clean a message, whatever memory it needs."""
-        ...
 
 
 class DeliveryProtocol(Protocol):
@@ -73,7 +60,7 @@ class Flow:
     def __init__(
         self,
         limits: FlowLimits,
-        cleaner: Cleaner,
+        cleaner: MessageCleaner,
         delivery: DeliveryProtocol,
         schema_registry: Dependency,
         metrics: Metrics,
