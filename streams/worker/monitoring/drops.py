@@ -2,9 +2,8 @@
 
 import logging
 import shlex
-import time
-from collections import defaultdict, deque
-from dataclasses import asdict, dataclass, field
+from collections import deque
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from dehusk.schemas.documents import Origin, origin_of
@@ -35,25 +34,17 @@ class Published:
     is_empty: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DropsOfReason:
     """Pages without a document for one reason."""
 
-    count: int
+    count: int = 0
     """Since the worker started."""
-    latest: tuple[Drop, ...]
+    latest: tuple[Drop, ...] = ()
     """The last five of them, oldest first."""
 
 
 DropsByReason = dict[str, DropsOfReason]
-_Document = tuple[float, Origin, bytes | None, ModelVersion | None, bool]
-"""Time in seconds since 1970, and the fields of a `Published`, which is built on request."""
-
-
-@dataclass(slots=True)
-class _Drops:
-    count: int = 0
-    latest: deque[Drop] = field(default_factory=lambda: deque(maxlen=MAX_DROPS))
 
 
 class DropLog:
@@ -63,40 +54,40 @@ class DropLog:
         words = ["dead-letters", "list", "--topic", dead_letters]
         words += ["--brokers", brokers] if brokers != KafkaSettings().brokers else []
         self._listing = f"{program()} {shlex.join(words)}"
-        self._skipped: defaultdict[str, _Drops] = defaultdict(_Drops)
-        self._dead_letters: defaultdict[str, _Drops] = defaultdict(_Drops)
-        self._documents: deque[_Document] = deque(maxlen=_MAX_DOCUMENTS)
+        self._skipped: DropsByReason = {}
+        self._dead_letters: DropsByReason = {}
+        self._documents: deque[Published] = deque(maxlen=_MAX_DOCUMENTS)
 
     @property
     def documents(self) -> list[Published]:
         """The last 30 documents, oldest first."""
-        return [_published(each) for each in self._documents]
+        return list(self._documents)
 
     @property
     def skipped(self) -> DropsByReason:
-        """Skipped pages."""
-        return _by_reason(self._skipped)
+        """Skipped pages, in the order of the reasons, as `dead_letters`."""
+        return dict(sorted(self._skipped.items()))
 
     @property
     def dead_letters(self) -> DropsByReason:
         """Pages that became dead letters."""
-        return _by_reason(self._dead_letters)
+        return dict(sorted(self._dead_letters.items()))
 
     @property
     def latest(self) -> dict[Reason, tuple[Drop, ...]]:
         """The last five of each reason, oldest first."""
         kinds = {"skipped": self._skipped, "dead_letters": self._dead_letters}
         return {
-            (kind, reason): tuple(each.latest)
-            for kind, drops in kinds.items()
-            for reason, each in drops.items()
+            (kind, reason): each.latest for kind, drops in kinds.items() for reason, each in drops.items()
         }
 
     def note(self, cleaned: CleanedMessage) -> None:
         """Keep the documents and drops of a message, and log the drops."""
         source = origin_of(cleaned.message)
         for document in cleaned.documents:
-            self._documents.append((time.time(), source, document.key, document.model, document.is_empty))
+            url = _shorten((document.key or b"").decode("utf-8", "replace"))
+            published = Published(datetime.now(UTC), source, url, document.model, document.is_empty)
+            self._documents.append(published)
         for skipped in cleaned.skipped:
             counter = f'dehusk_skipped_total{{reason="{skipped.reason}"}}'
             is_first = _add_drop(self._skipped, skipped, source)
@@ -125,23 +116,13 @@ class DropLog:
         )
 
 
-def _published(document: _Document) -> Published:
-    seconds, source, key, model, is_empty = document
-    url = _shorten((key or b"").decode("utf-8", "replace"))
-    return Published(datetime.fromtimestamp(seconds, UTC), source, url, model, is_empty)
-
-
-def _add_drop(drops: dict[str, _Drops], drop: Skipped | Broken, source: Origin) -> bool:
+def _add_drop(drops: DropsByReason, drop: Skipped | Broken, source: Origin) -> bool:
     """Add a drop to those of its reason; return True if it is the first."""
-    group = drops[drop.reason.value]
-    group.count += 1
+    known = drops.setdefault(drop.reason.value, DropsOfReason())
     url = None if drop.url is None else _shorten(drop.url)
-    group.latest.append(Drop(datetime.now(UTC), source, url, _shorten(drop.detail)))
-    return group.count == 1
-
-
-def _by_reason(drops: dict[str, _Drops]) -> DropsByReason:
-    return {reason: DropsOfReason(each.count, tuple(each.latest)) for reason, each in sorted(drops.items())}
+    known.count += 1
+    known.latest = (*known.latest, Drop(datetime.now(UTC), source, url, _shorten(drop.detail)))[-MAX_DROPS:]
+    return known.count == 1
 
 
 def _shorten(text: str) -> str:
