@@ -1,7 +1,7 @@
 """Outages of the last hour: of dependencies as one worker has met them, and of a group together."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from dehusk.streams.monitoring.history import HOUR_SECONDS
 from dehusk.streams.monitoring.state import Outage
@@ -20,8 +20,9 @@ class OutageLog:
         self._open: dict[str, Outage] = {}
         self._over: deque[Outage] = deque(maxlen=MAX_OUTAGES)
 
-    def note(self, missing: Mapping[str, Outage], now: float) -> None:
-        """Note what is missing at a time in seconds since 1970, by name."""
+    def note(self, lasting: Iterable[Outage], now: float) -> None:
+        """Note the outages that last at a time in seconds since 1970."""
+        missing = {each.name: each for each in lasting}
         for name in self._open.keys() - missing.keys():
             outage = self._open.pop(name)
             self._over.append(Outage(name, outage.since, max(now, outage.since), outage.reason))

@@ -122,7 +122,7 @@ class Monitor:
     def record(self, now: float) -> Point:
         """Take the sample of a second; return the point of a time in seconds since 1970."""
         self._samples.append(self._sample())
-        self._outages.note(dict(self._missing()), now)
+        self._outages.note(self._missing(), now)
         return self._point(now, self._samples)
 
     def state(self, point: Point | None = None) -> State:
@@ -213,10 +213,10 @@ class Monitor:
         for each in self.dependencies.missing:
             yield f"{each.name} is unavailable: {each.trouble}"
 
-    def _missing(self) -> Iterator[tuple[str, Outage]]:
+    def _missing(self) -> Iterator[Outage]:
         for each in map(_state_of, self.dependencies):
             if each.unavailable_since is not None:
-                yield each.name, Outage(each.name, each.unavailable_since, None, each.reason)
+                yield Outage(each.name, each.unavailable_since, None, each.reason)
 
     def _sample(self) -> _Sample:
         metrics = self.metrics
