@@ -152,7 +152,7 @@ def _create_transactions(
         writer,
         membership,
         partial(committed_offset, settings.kafka, settings.topics.group),
-        kafka=settings.kafka,
+        settings.kafka,
     )
 
 
@@ -215,9 +215,9 @@ async def _open_revisits(
         sender.send,
         first_pages,
         dependencies.redis,
-        name_site=open_naming(settings.site_key),
-        topic=topics.revisits,
-        group=topics.group,
+        open_naming(settings.site_key),
+        topics.revisits,
+        topics.group,
     )
     membership = Membership(settings.session_seconds)
     async with (

@@ -74,7 +74,7 @@ async def delivery(
         writer,  # type: ignore[arg-type]
         membership,
         partial(committed_offset, kafka, fresh),
-        kafka=kafka,
+        kafka,
     )
     yield made
     await made.close()

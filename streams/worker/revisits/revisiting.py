@@ -169,6 +169,7 @@ class Revisiting:
             await insist(self._dependencies.redis, partial(self._first_pages.settle, pages))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Scheduling:
     """Delivery that stores first pages, and requests a revisit once enough pages of a site are known.
 
@@ -176,26 +177,14 @@ class Scheduling:
     is told nothing while the membership is not confirmed, as others may have passed the messages by then.
     """
 
-    def __init__(
-        self,
-        delivery: DeliveryProtocol,
-        membership: Membership,
-        send: Send,
-        first_pages: FirstPages,
-        redis: Dependency,
-        *,
-        name_site: NameSite,
-        topic: str,
-        group: str,
-    ) -> None:
-        self._delivery = delivery
-        self._membership = membership
-        self._send = send
-        self._first_pages = first_pages
-        self._redis = redis
-        self._name_site = name_site
-        self._topic = topic
-        self._group = group
+    _delivery: DeliveryProtocol
+    _membership: Membership
+    _send: Send
+    _first_pages: FirstPages
+    _redis: Dependency
+    _name_site: NameSite
+    _topic: str
+    _group: str
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         """Return once the brokers hold all results, and the revisit requests that follow from them."""

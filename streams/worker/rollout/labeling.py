@@ -48,26 +48,17 @@ class TrustedLabeling:
         return labeled
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class TrialLabeling:
     """Policy of a version on trial; pages that it does not label in time go to the trusted one."""
 
-    def __init__(
-        self,
-        labeler: ProbedLabeler,
-        trusted: LabelingPolicy,
-        dependency: Dependency,
-        observe: Observe,
-        *,
-        timeout: float,
-        waited: set[EncodedPage],
-    ) -> None:
-        self._labeler = labeler
-        self._trusted = trusted
-        self._dependency = dependency
-        self._observe = observe
-        self._timeout = timeout
-        self._waited = waited
-        """Pages that were waited for in vain are added."""
+    _labeler: ProbedLabeler
+    _trusted: LabelingPolicy
+    _dependency: Dependency
+    _observe: Observe
+    _timeout: float
+    _waited: set[EncodedPage]
+    """Pages that were waited for in vain are added."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long the trusted version takes for the missing ones."""
@@ -144,20 +135,14 @@ class _PlannedBatch:
         return await self.label_by_plan(pages)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class RolloutBatchLabeler:
     """Labeler of each batch by the plan that is current when it begins."""
 
-    def __init__(
-        self,
-        plans: Plans,
-        open_trusted: Open,
-        dependency: Dependency,
-        observations: Observations,
-    ) -> None:
-        self._plans = plans
-        self._open = open_trusted
-        self._dependency = dependency
-        self._observations = observations
+    _plans: Plans
+    _open: Open
+    _dependency: Dependency
+    _observations: Observations
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[OpenBatch]:
@@ -212,8 +197,8 @@ class RolloutBatchLabeler:
             fallback,
             self._dependency,
             partial(self._observe, plan, tried.version),
-            timeout=self._timeout(plan, trusted),
-            waited=waited,
+            self._timeout(plan, trusted),
+            waited,
         )
 
     def _timeout(self, plan: Plan, trusted: OpenVersion) -> float:

@@ -148,10 +148,10 @@ async def open_rollout(
             plans,
             partial(open_version, settings),
             change,
-            worker=worker,
-            observations=observations,
-            metrics=metrics,
-            notify=notify,
+            worker,
+            observations,
+            metrics,
+            notify,
         )
         reader.changed.clear()
         await steering.adopt(reader.state)

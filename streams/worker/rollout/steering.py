@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
@@ -112,39 +113,28 @@ class StateReader:
             self.changed.set()
 
 
+@dataclass(slots=True, eq=False)
 class Steering:
     """Steering of a worker by the current state, from which it takes unfit versions back.
 
     `notify` is called with each state by which this worker has taken one back.
     """
 
-    def __init__(
-        self,
-        reader: StateReader,
-        plans: Plans,
-        open_version: OpenOne,
-        change: TakeBack,
-        *,
-        worker: str,
-        observations: Observations,
-        metrics: Metrics,
-        notify: Callable[[Rollout], None] = lambda _: None,
-    ) -> None:
-        self._reader = reader
-        self._notify = notify
-        self._plans = plans
-        self._open = open_version
-        self._change = change
-        self.worker = worker
-        self._observations = observations
-        self._metrics = metrics
-        self.revision = 0
-        """Revision of the adopted state."""
-        self.refused: dict[str, str] = {}
-        """Versions of the adopted state that do not label, each with the reason."""
-        self._needs_retry = False
-        self.adopted = asyncio.Event()
-        """Set when a state was adopted."""
+    _reader: StateReader
+    _plans: Plans
+    _open: OpenOne
+    _change: TakeBack
+    worker: str
+    _observations: Observations
+    _metrics: Metrics
+    _notify: Callable[[Rollout], None] = lambda _: None
+    revision: int = field(default=0, init=False)
+    """Revision of the adopted state."""
+    refused: dict[str, str] = field(default_factory=dict, init=False)
+    """Versions of the adopted state that do not label, each with the reason."""
+    _needs_retry: bool = field(default=False, init=False)
+    adopted: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    """Set when a state was adopted."""
 
     async def run(self) -> None:
         """Follow the state and judge the versions on trial, until cancelled."""

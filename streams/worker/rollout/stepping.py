@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from dehusk.schemas.errors import ConflictError
@@ -20,6 +21,7 @@ TURN_SECONDS = 5.0
 """Time that a worker leaves to each one before it in the order of their names."""
 
 
+@dataclass(slots=True, eq=False)
 class Stepping:
     """Taker of the steps that are due, or of the pause where one has waited for too long.
 
@@ -28,19 +30,12 @@ class Stepping:
     worker has paused the steps.
     """
 
-    def __init__(
-        self,
-        reader: StateReader,
-        change: Change,
-        worker: str,
-        notify: Callable[[Rollout], None],
-    ) -> None:
-        self._reader = reader
-        self._change = change
-        self._worker = worker
-        self._notify = notify
-        self._due: tuple[int, float] = 0, 0.0
-        """Revision whose next step is due, and since when, on the clock of the event loop."""
+    _reader: StateReader
+    _change: Change
+    _worker: str
+    _notify: Callable[[Rollout], None]
+    _due: tuple[int, float] = field(default=(0, 0.0), init=False)
+    """Revision whose next step is due, and since when, on the clock of the event loop."""
 
     async def run(self) -> None:
         """Take steps until cancelled."""

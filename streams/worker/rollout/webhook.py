@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -128,6 +129,7 @@ def worker_gone(scope: Scope, worker: str, last_report: int, by: str) -> Event:
     }
 
 
+@dataclass(slots=True, eq=False)
 class GoneWorkers:
     """Finder of workers that report no more and have not said goodbye.
 
@@ -136,19 +138,12 @@ class GoneWorkers:
     until the others have had time to report again.
     """
 
-    def __init__(
-        self,
-        reader: StateReader,
-        worker: str,
-        remove: Callable[[ControlKey], Awaitable[None]],
-        send: Callable[[Event], None],
-    ) -> None:
-        self._reader = reader
-        self._worker = worker
-        self._remove = remove
-        self._send = send
-        self._since: float | None = None
-        """Time from which this worker has seen its own reports without a gap, in seconds since 1970."""
+    _reader: StateReader
+    _worker: str
+    _remove: Callable[[ControlKey], Awaitable[None]]
+    _send: Callable[[Event], None]
+    _since: float | None = field(default=None, init=False)
+    """Time from which this worker has seen its own reports without a gap, in seconds since 1970."""
 
     async def run(self) -> None:
         """Look for gone workers until cancelled."""

@@ -13,6 +13,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import cast
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -71,6 +72,7 @@ class _Refused(Exception):  # noqa: N818 no failure: the rest is sent without it
     """Records too large for their topics, whose transaction cannot be committed."""
 
 
+@dataclass(slots=True, eq=False)
 class TransactionalDelivery:
     """Delivery of the messages of each partition in transactions.
 
@@ -78,27 +80,17 @@ class TransactionalDelivery:
     before, and fences other owners; so messages are delivered already where the group's offset then says so.
     """
 
-    def __init__(
-        self,
-        create: CreateProducer,
-        group: str,
-        writer: ResultWriter,
-        membership: Membership,
-        fetch_committed: FetchCommitted,
-        *,
-        kafka: KafkaSettings,
-    ) -> None:
-        self._create = create
-        self._kafka = kafka
-        self._group = group
-        self._writer = writer
-        self._membership = membership
-        self._fetch_committed = fetch_committed
-        self._producers: dict[TopicPartition, AIOKafkaProducer] = {}
-        self._closing: set[asyncio.Task[None]] = set()
-        """Ends of producers that are given back."""
-        self.failure: DehuskError | None = None
-        """Reason why a transaction is not committed; None while they are."""
+    _create: CreateProducer
+    _group: str
+    _writer: ResultWriter
+    _membership: Membership
+    _fetch_committed: FetchCommitted
+    _kafka: KafkaSettings
+    _producers: dict[TopicPartition, AIOKafkaProducer] = field(default_factory=dict, init=False)
+    _closing: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    """Ends of producers that are given back."""
+    failure: DehuskError | None = field(default=None, init=False)
+    """Reason why a transaction is not committed; None while they are."""
 
     async def close(self) -> None:
         """Close all producers."""

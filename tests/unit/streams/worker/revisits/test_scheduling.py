@@ -67,9 +67,9 @@ def scheduling(world: World, redis: Dependency) -> Scheduling:
         world.send,
         world,
         redis,
-        name_site=lambda url: url[8:],
-        topic="revisits",
-        group="g",
+        lambda url: url[8:],
+        "revisits",
+        "g",
     )
 
 

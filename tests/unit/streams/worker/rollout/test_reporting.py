@@ -58,9 +58,9 @@ class Worker:
             Plans(plan),
             never,
             never,
-            worker="w1",
-            observations=self.observations,
-            metrics=self.metrics,
+            "w1",
+            self.observations,
+            self.metrics,
         )
         self.steering.revision, self.steering.refused = 3, {"6": "gone"}
         self.reporting = Reporting(

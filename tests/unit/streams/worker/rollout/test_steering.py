@@ -55,9 +55,9 @@ class Worker:
             self.plans,
             self.open,
             self.change,
-            worker="w1",
-            observations=self.observations,
-            metrics=self.metrics,
+            "w1",
+            self.observations,
+            self.metrics,
         )
 
     async def open(self, version: str) -> OpenVersion:

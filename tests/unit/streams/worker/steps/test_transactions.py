@@ -152,7 +152,7 @@ async def delivery(kafka: Kafka, membership: Membership) -> TransactionalDeliver
         ResultWriter(TopicSettings(), DropLog("k:1", "dead")),
         membership,
         kafka.fetch_committed,
-        kafka=KafkaSettings("k:1"),
+        KafkaSettings("k:1"),
     )
 
 
@@ -179,7 +179,7 @@ async def test_unsure_documents_are_in_the_transaction_of_their_page(
     writer = ResultWriter(topics, DropLog("k:1", "dead"), unsure_below=0.5)
     create = partial(Producer, kafka)
     delivery = TransactionalDelivery(
-        create, "g", writer, membership, kafka.fetch_committed, kafka=KafkaSettings("k:1")
+        create, "g", writer, membership, kafka.fetch_committed, KafkaSettings("k:1")
     )
     unsure = WrittenDocument(b"4", b"d", expected_f1=0.4)
     await delivery.deliver([CleanedMessage(cleaned(0, 4).message, records=[unsure])])
@@ -248,7 +248,7 @@ async def test_an_audit_record_that_is_too_large_is_left_out_of_the_next_transac
 ) -> None:
     writer = ResultWriter(TopicSettings(audit="audit"), DropLog("k:1", "dead"))
     delivery = TransactionalDelivery(
-        partial(Producer, kafka), "g", writer, membership, kafka.fetch_committed, kafka=KafkaSettings("k:1")
+        partial(Producer, kafka), "g", writer, membership, kafka.fetch_committed, KafkaSettings("k:1")
     )
     large = cleaned(0, 4)
     large.records = [WrittenDocument(b"http://x.test/" + bytes(2000).hex().encode(), b"d")]
