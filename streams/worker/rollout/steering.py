@@ -258,27 +258,25 @@ class Steering:
         plan = self._plans.current
         if plan.state is None or plan.state != self._reader.state:
             return
-        for version, verdict in self._verdicts(plan, plan.state):
-            if verdict is not None:
-                await self._take_back(plan.state, version, verdict)
-                return
+        if (unfit := self._find_unfit(plan, plan.state)) is not None:
+            await self._take_back(plan.state, *unfit)
 
-    def _verdicts(self, plan: Plan, state: Rollout) -> list[tuple[str, Verdict | None]]:
-        """Return the verdict on each version on trial, by what all workers of the group have seen of it."""
+    def _find_unfit(self, plan: Plan, state: Rollout) -> tuple[str, Verdict] | None:
+        """Return a version on trial, and what all workers of the group have seen that speaks against it."""
         versions = {
             trial: pair.tried.version for trial in TRIALS if (pair := pair_of(plan, trial)) is not None
         }
         if not versions:
-            return []
+            return None
         own = self.report()
         reports = [own, *self._reader.seen({own.worker})]
         figures = total_figures(reports)
-        verdicts: list[tuple[str, Verdict | None]] = []
         for trial, version in versions.items():
             compared = total_comparison(reports, trial)
             seen = compared.shadow if trial == SHADOW else figures.get(version, Figures())
-            verdicts.append((version, judge(trial, state.limits, seen, compared)))
-        return verdicts
+            if (verdict := judge(trial, state.limits, seen, compared)) is not None:
+                return version, verdict
+        return None
 
     async def _take_back(self, state: Rollout, version: str, verdict: Verdict) -> None:
         """Take a version back for all workers."""
