@@ -14,28 +14,17 @@ from mode.utils.queues import FlowControlEvent
 
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings, TopicSettings
-from dehusk.streams.worker.input.app import FaustApp, create_app, follow_bounds
-from dehusk.streams.worker.input.intake import Arrival
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.app import FaustApp, follow_bounds
 from dehusk.streams.worker_settings import WorkerSettings
-from tests.unit.streams.worker.input.apps import hooks_of
+from tests.unit.streams.worker.input.apps import idle_app
 
 PLAIN = KafkaSecurity()
 
 
 def app(security: KafkaSecurity = PLAIN, partitions: int = 8, topics: str = "pages") -> FaustApp:
-    async def put(arrival: Arrival) -> None:
-        raise AssertionError("nothing is read here")
-
     kafka = KafkaSettings("one:9092, two:9092", security)
     settings = WorkerSettings(kafka=kafka, topics=TopicSettings(input=topics, group="cleaners"))
-    return create_app(
-        settings,
-        partitions,
-        put,
-        hooks_of(),
-        Membership(6),
-    )
+    return idle_app(settings, partitions=partitions)
 
 
 async def test_the_group_and_the_brokers_are_those_of_the_settings() -> None:

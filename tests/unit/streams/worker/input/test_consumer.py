@@ -8,24 +8,17 @@ from faust.exceptions import ConsumerNotStarted
 from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
-from dehusk.streams.worker.input.app import FaustApp, create_app
+from dehusk.streams.worker.input.app import FaustApp
 from dehusk.streams.worker.input.consumer import Conductor, Consumer
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread
-from dehusk.streams.worker.input.intake import Arrival
-from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
-from tests.unit.streams.worker.input.apps import hooks_of
+from tests.unit.streams.worker.input.apps import hooks_of, idle_app
 
 
 @pytest.fixture
 async def made() -> AsyncIterator[FaustApp]:
     """An app that reads all topics whose names begin with `crawl-`, with a consumer that is not started."""
-
-    async def put(arrival: Arrival) -> None:
-        raise AssertionError("nothing is read here")
-
-    settings = WorkerSettings(topics=TopicSettings("^crawl-"))
-    app = create_app(settings, 8, put, hooks_of(rack="b"), Membership(6))
+    app = idle_app(WorkerSettings(topics=TopicSettings("^crawl-")), hooks_of(rack="b"))
     thread = app.consumer._thread
     thread._consumer = thread._create_consumer(thread.thread_loop)
     yield app

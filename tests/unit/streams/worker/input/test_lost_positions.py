@@ -23,12 +23,10 @@ from faust.types import TP, Message
 from dehusk.streams.kafka.topic_ids import Identity
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input import made_again
-from dehusk.streams.worker.input.app import FaustApp, create_app
+from dehusk.streams.worker.input.app import FaustApp
 from dehusk.streams.worker.input.consumer import Consumer
-from dehusk.streams.worker.input.intake import Arrival
-from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
-from tests.unit.streams.worker.input.apps import hooks_of
+from tests.unit.streams.worker.input.apps import hooks_of, idle_app
 
 FIRST, SECOND = TP("raw", 0), TP("raw", 1)
 
@@ -115,16 +113,7 @@ def removed() -> list[int]:
 
 @pytest.fixture
 async def app(removed: list[int]) -> AsyncIterator[FaustApp]:
-    async def put(arrival: Arrival) -> None:
-        raise AssertionError("nothing is read here")
-
-    made = create_app(
-        WorkerSettings(topics=TopicSettings(input="raw")),
-        2,
-        put,
-        hooks_of(removed.append),
-        Membership(6),
-    )
+    made = idle_app(WorkerSettings(topics=TopicSettings(input="raw")), hooks_of(removed.append))
     yield made
     made.consumer._thread.thread_loop.close()
 

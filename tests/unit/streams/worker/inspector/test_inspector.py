@@ -187,15 +187,16 @@ async def test_an_inspection_that_takes_too_long_is_ended(
     assert not psutil.pid_exists(first)
 
 
+async def slow(comes: asyncio.Event) -> AsyncIterator[bytes]:
+    """A page whose end waits for an event."""
+    yield HTML[:9]
+    await comes.wait()
+    yield HTML[9:]
+
+
 async def test_a_page_that_comes_slowly_holds_nobody_up(client: aiohttp.ClientSession) -> None:
     comes = asyncio.Event()
-
-    async def slow() -> AsyncIterator[bytes]:
-        yield HTML[:9]
-        await comes.wait()
-        yield HTML[9:]
-
-    asking = asyncio.create_task(paste(client, slow()))
+    asking = asyncio.create_task(paste(client, slow(comes)))
     await opened(client)
     assert not asking.done()
     comes.set()
@@ -206,15 +207,9 @@ async def test_pages_that_come_slowly_take_the_places_of_those_that_wait(
     client: aiohttp.ClientSession, inspector: Inspector
 ) -> None:
     comes = asyncio.Event()
-
-    async def slow() -> AsyncIterator[bytes]:
-        yield HTML[:9]
-        await comes.wait()
-        yield HTML[9:]
-
-    asking = [asyncio.create_task(paste(client, slow())) for _ in range(MAX_WAITING + 1)]
+    asking = [asyncio.create_task(paste(client, slow(comes))) for _ in range(MAX_WAITING + 1)]
     await settled(inspector, MAX_WAITING + 1)
-    status, text = await paste(client, slow())
+    status, text = await paste(client, slow(comes))
     assert (status, "others wait" in text) == (503, True)
     comes.set()
     assert [(await each)[0] for each in asking] == [201] * (MAX_WAITING + 1)
