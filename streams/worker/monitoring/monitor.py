@@ -123,15 +123,16 @@ class Monitor:
         """Take the sample of a second; return the point of a time in seconds since 1970."""
         self._samples.append(self._sample())
         self._outages.note(self._missing(), now)
-        return self._point(now, self._samples)
+        return self._point(now, self._samples, self.backlog())
 
     def state(self, point: Point | None = None) -> State:
         """Return the state of the worker, with a point of its history or, by default, a new one."""
-        assigned = self.backlog().partitions or {}
+        backlog = self.backlog()
+        assigned = backlog.partitions or {}
         lags = [PartitionLag(*partition, lag) for partition, lag in assigned.items() if lag is not None]
         largest = largest_lags(lags)
         return State(
-            point or self._point(time.time(), [*self._samples, self._sample()]),
+            point or self._point(time.time(), [*self._samples, self._sample()], backlog),
             version=_VERSION,
             model=self._model(),
             started=self.started,
@@ -141,7 +142,7 @@ class Monitor:
                 _counts(self.drops.dead_letters),
                 self.metrics.degraded,
             ),
-            hindrances=tuple(self._hindrances()),
+            hindrances=tuple(self._hindrances(backlog)),
             most_in_flight=self.max_in_flight,
             processes=self.footprint.processes if self.footprint else None,
             partitions=largest,
@@ -164,7 +165,7 @@ class Monitor:
         now = self.clock()
         silent_since = [each.silent_since for each in self.dependencies if each.silent_since is not None]
         return not (
-            self._waits_for_partitions()
+            self.backlog().partitions is None
             or not self.is_member()
             or any(each.unavailable for each in self.dependencies)
             or any(now - since >= UNREADY_SECONDS for since in silent_since)
@@ -202,11 +203,8 @@ class Monitor:
             await asyncio.sleep(seconds)
             _log.info("%s", self.describe())
 
-    def _waits_for_partitions(self) -> bool:
-        return self.backlog().partitions is None
-
-    def _hindrances(self) -> Iterator[str]:
-        if self._waits_for_partitions():
+    def _hindrances(self, backlog: Backlog) -> Iterator[str]:
+        if backlog.partitions is None:
             yield "waits for its partitions"
         elif not self.is_member():
             yield "waits for Kafka to confirm its membership in the group"
@@ -222,9 +220,8 @@ class Monitor:
         metrics = self.metrics
         return _Sample(self.clock(), metrics.totals, metrics.characters, metrics.step_counts)
 
-    def _point(self, now: float, samples: Sequence[_Sample]) -> Point:
+    def _point(self, now: float, samples: Sequence[_Sample], backlog: Backlog) -> Point:
         after, before = samples[-1], samples[max(-len(samples), -1 - _RATE_SECONDS)]
-        backlog = self.backlog()
         seconds, volume = after.seconds - before.seconds, after.totals.bytes - before.totals.bytes
 
         def rate(name: str) -> float:
