@@ -188,16 +188,7 @@ class Consumer(PassingConsumer):
                 await self._restart_topics_made_again()
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
-        """Continue after the removed messages.
-
-        With transactions, their offsets are committed at once, while none is in flight: Kafka drops the
-        offsets of a transaction that is open while others are committed, and its documents would be repeated.
-        """
-        is_transactional = self.transport.hooks.is_transactional
-        if self._awaits_transactions(partition):
-            return
-        if is_transactional and not await self._commit({partition: beginning}):
-            return
+        """Continue after the removed messages; their offsets are passed once all before are committed."""
         _log.warning(
             "%s: Kafka removed %s, from offset %d on, before they were read",
             _describe(partition),
@@ -205,13 +196,6 @@ class Consumer(PassingConsumer):
             position,
         )
         self.transport.hooks.on_removed(beginning - position)
-        if is_transactional:
-            self._committed_offset[partition] = beginning
-        else:
-            read = self._read_offset[partition]
-            after = position if read is None else min(position, read + 1)
-            before, until = self._removed.get(partition, (after, after))
-            self._removed[partition] = (before if until == after else after, beginning)
         self._read_offset[partition] = beginning - 1
         await self._seek(partition, beginning)
 
@@ -297,17 +281,6 @@ class Consumer(PassingConsumer):
     async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
         """Do nothing where Faust would note offsets that no message has."""
 
-    async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
-        """Commit the acknowledged offsets, and then the removed ones after them."""
-        did_commit: bool = await super().force_commit(topics, start_new_transaction)
-        for partition, (read, beginning) in list(self._removed.items()):
-            committed = self._committed_offset[partition] or 0
-            if committed >= read:
-                del self._removed[partition]
-                self._committed_offset[partition] = offset = max(beginning, committed)
-                await self._commit({partition: offset})
-        return did_commit
-
     async def _commit_offsets(
         self,
         offsets: Mapping[TP, int],
@@ -346,7 +319,6 @@ class Consumer(PassingConsumer):
             self._fetched,
         ):
             known.pop(partition, None)
-        self._removed.pop(partition, None)
         self._passing.pop(partition, None)
 
     async def on_stop(self) -> None:

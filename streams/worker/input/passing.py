@@ -1,4 +1,4 @@
-"""Offsets of Kafka that hold no message, as of transactions and their ends, which a group passes."""
+"""Offsets of Kafka that hold no message, as of transactions or removed messages, which a group passes."""
 
 import asyncio
 import math
@@ -25,8 +25,6 @@ class PassingConsumer(driver.Consumer):
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
         super().__init__(*args, **options)
-        self._removed: dict[TP, tuple[int, int]] = {}
-        """Offsets after the last read and after the last removed message, until the latter is committed."""
         self._fetched: dict[TP, int] = {}
         """Offset after the last message that was fetched, or that which is committed where none was."""
         self._passed_at = -math.inf
@@ -36,11 +34,12 @@ class PassingConsumer(driver.Consumer):
         self._passing_task: asyncio.Future[Any] | None = None
 
     async def _commit_passed(self) -> None:
-        """Commit the offsets that hold no message behind the last one, as of transactions and their ends.
+        """Commit the offsets behind the last message that hold none, as of transactions or removed messages.
 
         Once Kafka removes them, they would be taken for messages that were not read. No message of these
-        partitions is outstanding, and so no transaction is open; until the commit is over, none is read.
-        The other partitions do not wait for it, as it takes for as long as the group's coordinator is away.
+        partitions is outstanding, and so no transaction is open: Kafka would drop its offsets. Until the
+        commit is over, none is read. The other partitions do not wait for it, as it takes for as long as the
+        group's coordinator is away.
         """
         now = time.monotonic()
         if self._passing or self.should_stop or now < self._passed_at + self.pass_seconds:
@@ -55,10 +54,9 @@ class PassingConsumer(driver.Consumer):
         """Return the positions behind offsets without a message where all messages before are committed."""
         passed = {}
         for partition, state in self._thread.read_states().items():
-            committed, fetched = self._committed_offset[partition], self._fetched.get(partition)
-            is_done = committed is not None and fetched is not None and committed >= fetched
-            is_removed = partition in self._removed  # these offsets are committed with the next messages'
-            if is_done and not is_removed and state.has_valid_position and state.position > committed:
+            committed, fetched = self._committed_offset[partition] or 0, self._fetched.get(partition)
+            is_done = fetched is not None and committed >= fetched
+            if is_done and state.has_valid_position and state.position > committed:
                 passed[partition] = state.position
         return passed
 

@@ -206,10 +206,11 @@ async def test_offsets_without_a_message_are_committed_once_all_before_them_are(
     assert committed(kafka) == [120], "message 130 is outstanding"
 
 
+@pytest.mark.parametrize("offset", [0, 90])
 async def test_offsets_without_a_message_behind_a_seek_are_committed(
-    returning, consumer: Consumer, kafka: Kafka
+    returning, consumer: Consumer, kafka: Kafka, offset: int
 ) -> None:
-    kafka.offsets[TopicPartition("raw", 0)] = 90
+    kafka.offsets[TopicPartition("raw", 0)] = offset
     await consumer.perform_seek()
     await returning(position=95)
     assert not kafka.commits
@@ -329,57 +330,55 @@ async def test_a_group_without_offsets_reads_from_the_beginning(fetch, kafka: Ka
     assert kafka.positions == {TopicPartition("raw", 0): 3}
 
 
+@pytest.mark.parametrize("is_transactional", [False, True])
 async def test_messages_that_were_removed_unread_are_counted_and_committed(
-    fetch, consumer: Consumer, kafka: Kafka, removed: list[int], caplog: pytest.LogCaptureFixture
+    fetch,
+    returning,
+    consumer: Consumer,
+    kafka: Kafka,
+    *,
+    removed: list[int],
+    caplog: pytest.LogCaptureFixture,
+    is_transactional: bool,
 ) -> None:
-    partition = TopicPartition("raw", 0)
+    """Kafka drops the offsets of a transaction during which others are committed."""
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=is_transactional)
+    partition, in_flight = TopicPartition("raw", 0), message(99)
+    consumer.track_message(in_flight)
+    await returning(99, position=100)
     kafka.beginnings[partition] = 140
-    consumer._committed_offset[FIRST] = 90
     for _ in range(2):
         await fetch(OffsetOutOfRangeError({partition: 100}))
     assert removed == [40]
     assert kafka.positions == {partition: 140}
     assert "partition 0 of topic raw: Kafka removed 40 messages, from offset 100 on" in caplog.text
-    await consumer.commit()
+    await returning(position=140)
     assert not kafka.commits, "there is one in flight before them"
-    consumer._committed_offset[FIRST] = 100
+    consumer.ack(in_flight)
     await consumer.commit()
-    assert kafka.commits == [{partition: OffsetAndMetadata(140, "")}]
-
-
-async def test_what_is_read_behind_removed_messages_is_committed_after_what_was_before_them(
-    fetch, consumer: Consumer, kafka: Kafka
-) -> None:
-    partition = TopicPartition("raw", 0)
-    kafka.beginnings[partition] = kafka.ends[partition] = 10**9
-    consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 98, 98
-    await fetch(OffsetOutOfRangeError({partition: 100}))  # a transaction ended at 99
-    await consumer.commit()
-    assert not kafka.commits, "there is one in flight before them"
-    consumer.ack(message(98))
-    await consumer.commit()
-    consumer.ack(message(10**9))
-    await consumer.commit()
-    assert committed(kafka) == [99, 10**9, 10**9 + 1]
+    await returning(position=140)
+    assert committed(kafka) == ([140] if is_transactional else [100, 140])
 
 
 @pytest.mark.parametrize("read_between", [True, False])
 async def test_messages_that_are_removed_twice_before_anything_is_committed_hold_nothing_up(
-    fetch, consumer: Consumer, kafka: Kafka, *, read_between: bool
+    fetch, returning, consumer: Consumer, kafka: Kafka, *, read_between: bool
 ) -> None:
     partition = TopicPartition("raw", 0)
-    consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 90, 99
+    consumer._committed_offset[FIRST] = 90
+    await returning(*range(90, 100), position=100)
     kafka.beginnings[partition] = 140
     await fetch(OffsetOutOfRangeError({partition: 100}))
     if read_between:
-        kafka.positions[partition], consumer._read_offset[FIRST] = 150, 149
+        await returning(*range(140, 150), position=150)
     position, kafka.beginnings[partition] = kafka.positions[partition], 200
     await fetch(OffsetOutOfRangeError({partition: position}))
-    await consumer.commit()
+    await returning(position=200)
     assert not kafka.commits, "there are some in flight before them"
     for offset in (*range(90, 100), *(range(140, 150) if read_between else ())):
         consumer.ack(message(offset))
     await consumer.commit()
+    await returning(position=200)
     assert committed(kafka)[-1] == 200
     consumer.ack(message(200))
     await consumer.commit()
@@ -645,23 +644,6 @@ async def test_a_rebalance_goes_on_though_no_broker_tells_which_topics_are_there
         monkeypatch.setattr(made_again, "ask_identities", ask)
         async with asyncio.timeout(30):
             await consumer.on_partitions_revoked({FIRST})
-
-
-async def test_removed_messages_are_passed_over_once_no_transaction_is_open(
-    fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
-) -> None:
-    """Kafka drops the offsets of a transaction during which others are committed."""
-    partition, in_flight = TopicPartition("raw", 0), message(99)
-    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=True)
-    consumer.track_message(in_flight)
-    kafka.beginnings[partition] = 140
-    await fetch(OffsetOutOfRangeError({partition: 100}))
-    assert (kafka.positions, kafka.commits, removed) == ({partition: 100}, [], [])
-    consumer.ack(in_flight)
-    await fetch(OffsetOutOfRangeError({partition: 100}))
-    assert (kafka.positions, removed) == ({partition: 140}, [40])
-    await consumer.commit()
-    assert committed(kafka) == [140]
 
 
 async def test_transactions_of_the_old_topic_end_before_the_new_one_is_read(
