@@ -205,8 +205,8 @@ class Consumer(PassingConsumer):
         While its predecessor's offset stands, nothing is read: it would be taken for delivered by then.
         Return False if that cannot be changed yet.
         """
-        if self._awaits_transactions(partition):
-            return False
+        if self.transport.hooks.is_transactional and any(each.tp == partition for each in self.unacked):
+            return False  # transactions may still commit offsets of messages in flight
         self._stop_passing()
         while (committing := self._commit_fut) is not None:  # it may repeat offsets of before
             await asyncio.wait([committing])
@@ -217,11 +217,6 @@ class Consumer(PassingConsumer):
         _log.warning("%s %s: it is read from its beginning", _describe(partition), why)
         await self._seek(partition, beginning)
         return True
-
-    def _awaits_transactions(self, partition: TP) -> bool:
-        """Return True if transactions may still commit offsets of messages in flight."""
-        is_transactional = self.transport.hooks.is_transactional
-        return is_transactional and any(message.tp == partition for message in self.unacked)
 
     async def perform_seek(self) -> None:
         """Seek to the committed offsets of the assigned partitions, and forget what was read after them.
