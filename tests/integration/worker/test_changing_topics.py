@@ -38,9 +38,10 @@ async def test_partitions_that_are_added_are_read(bench, site, admin) -> None:
     assert await keys(bench) == {record.key for record in records}
 
 
-async def test_messages_removed_before_a_worker_starts_are_counted(bench, site, admin) -> None:
+@pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
+async def test_messages_removed_before_a_worker_starts_are_counted(bench, site, admin, delivery: str) -> None:
     records = site(300)
-    worker = bench.worker()
+    worker = bench.worker("--delivery", delivery)
     await bench.produce(records[:100])
     await bench.until_done()
     assert worker.stop() == 0
