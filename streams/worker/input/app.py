@@ -28,6 +28,7 @@ from dehusk.streams.worker.input.consumer_thread import Hooks
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.lag import Backlog
 from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.recovery import NoTables
 from dehusk.streams.worker.process import fail
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -239,6 +240,7 @@ def create_app(
         value_serializer="raw",
         # no tables, no topics of its own, no web server, no assignor of its own
         store="memory://",
+        TableManager=NoTables,
         topic_allow_declare=False,
         topic_disable_leader=True,
         table_standby_replicas=0,

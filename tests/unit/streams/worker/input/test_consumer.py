@@ -11,6 +11,7 @@ from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input.app import FaustApp
 from dehusk.streams.worker.input.consumer import Conductor, Consumer
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread
+from dehusk.streams.worker.input.recovery import NoTables, PatientRecovery
 from dehusk.streams.worker_settings import WorkerSettings
 from tests.unit.streams.worker.input.apps import hooks_of, idle_app
 
@@ -71,4 +72,6 @@ async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
 
 
 def test_what_faust_says_of_its_services_is_not_logged_as_dehusks() -> None:
-    assert {each.logger.name for each in (Consumer, ConsumerThread, Conductor)} == {"faust"}
+    assert {
+        each.logger.name for each in (Consumer, ConsumerThread, Conductor, NoTables, PatientRecovery)
+    } == {"faust"}
