@@ -202,11 +202,21 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return await self.ask(lambda _: self._commit(offsets))
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        """Commit offsets and return True, or False for those of partitions or topics that have gone."""
+        """Commit offsets and return True, or False for those of partitions or topics that have gone.
+
+        A commit ends with its assignment: aiokafka would repeat it as a member of the next generation, though
+        others may have committed later offsets of the partitions, or these may be of another topic by then.
+        """
+        assignment = self._assignment()
+        if not assignment:
+            return False
         committing = asyncio.create_task(self._commit_assigned(offsets))
+        ends = [committing, assignment.unassign_future]
         try:
-            while not (await asyncio.wait([committing], timeout=self.check_seconds))[0]:
-                if not self._exist(offsets):  # aiokafka would retry without end, and block a rebalance
+            while not committing.done():
+                await asyncio.wait(ends, timeout=self.check_seconds, return_when=asyncio.FIRST_COMPLETED)
+                may_go_on = assignment.active and self._exist(offsets)
+                if not (committing.done() or may_go_on):  # aiokafka would retry, and block a rebalance
                     return False
             return committing.result()
         finally:

@@ -50,7 +50,14 @@ class State:
 class Assignment(dict[TopicPartition, State]):
     """aiokafka's assignment."""
 
-    active = True
+    def __init__(self, states: Mapping[TopicPartition, State]) -> None:
+        super().__init__(states)
+        self.unassign_future = asyncio.get_running_loop().create_future()
+
+    @property
+    def active(self) -> bool:
+        return not self.unassign_future.done()
+
     tps = property(dict.keys)
     state_value = dict.__getitem__
 
@@ -71,7 +78,7 @@ class Kafka:
     def assign(self, *partitions: TopicPartition) -> None:
         """Assign partitions; of those that this worker had, the positions stay."""
         if hasattr(self, "_subscription"):
-            self._subscription.subscription.assignment.active = False
+            self._subscription.subscription.assignment.unassign_future.set_result(None)
         assignment = Assignment({each: State(self.positions, each) for each in partitions})
         self._subscription = SimpleNamespace(subscription=SimpleNamespace(assignment=assignment))
 
@@ -119,7 +126,7 @@ async def app(removed: list[int]) -> AsyncIterator[FaustApp]:
 
 
 @pytest.fixture
-def kafka() -> Kafka:
+async def kafka() -> Kafka:
     return Kafka()
 
 
@@ -161,6 +168,28 @@ async def test_a_commit_does_not_wait_for_a_partition_that_has_gone(
     kafka.assign(TopicPartition(*partition))
     async with asyncio.timeout(30):
         assert not await consumer._commit({partition: 5})
+
+
+async def test_a_commit_ends_with_the_assignment_that_it_is_of(
+    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, is_back, commit = asyncio.Event(), asyncio.Event(), kafka.commit
+
+    async def try_again(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        begun.set()
+        await is_back.wait()
+        await commit(offsets)
+
+    monkeypatch.setattr(consumer._thread, "check_seconds", 3600.0)
+    monkeypatch.setattr(kafka, "commit", try_again)
+    committing = asyncio.create_task(consumer._commit({FIRST: 5}))
+    await begun.wait()
+    kafka.assign(TopicPartition(*FIRST))
+    async with asyncio.timeout(30):
+        assert not await committing
+    is_back.set()
+    await asyncio.sleep(0.01)
+    assert not kafka.commits
 
 
 @pytest.fixture
