@@ -18,7 +18,7 @@ from faust.tables.recovery import RebalanceAgain
 from faust.transport import conductor
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka as driver
-from faust.types import TP
+from faust.types import TP, Message
 
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer_thread import ConsumerThread, Hooks
@@ -263,6 +263,13 @@ class Consumer(PassingConsumer):
             await self.wait_empty()
             await self._restart_before_others_read()
         await super().on_partitions_revoked(revoked)
+
+    def ack(self, message: Message) -> bool:
+        """Acknowledge a message, but none that a stream has skipped in a rebalance.
+
+        Faust's streams in Python acknowledge what they skip, and so all that was dropped before it.
+        """
+        return bool(message.tracked and super().ack(message))
 
     def _new_offset(self, tp: TP) -> int | None:
         """Return the offset after the last acknowledged message, as those of a partition are so in order.

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from unittest.mock import AsyncMock, Mock
 from uuid import UUID
 
+import faust.streams
 import pytest
 from aiokafka.errors import (
     CommitFailedError,
@@ -17,13 +18,15 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from aiokafka.util import commit_structure_validate
+from faust.events import Event
 from faust.tables.recovery import RebalanceAgain
 from faust.types import TP, Message
+from faust.types.tuples import ConsumerMessage
 
 from dehusk.streams.kafka.topic_ids import Identity
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input import made_again
-from dehusk.streams.worker.input.app import FaustApp
+from dehusk.streams.worker.input.app import FaustApp, agent
 from dehusk.streams.worker.input.consumer import Consumer
 from dehusk.streams.worker_settings import WorkerSettings
 from tests.unit.streams.worker.input.apps import hooks_of, idle_app
@@ -741,6 +744,41 @@ async def test_the_flow_is_resumed_by_the_rebalance_alone_that_has_sought(
     assert consumer.flow_active
 
 
+@pytest.mark.parametrize("iterator", [faust.streams._CStreamIterator, None], ids=["compiled", "in Python"])
+async def test_a_message_that_comes_to_the_stream_in_a_rebalance_is_not_committed(
+    consumer: Consumer, kafka: Kafka, app: FaustApp, monkeypatch: pytest.MonkeyPatch, iterator: object
+) -> None:
+    """As one that waited for room in the buffer at its begin, though the buffer is cleared then."""
+    monkeypatch.setattr(faust.streams, "_CStreamIterator", iterator)
+    read, done = list[int](), asyncio.Event()
+
+    async def put(arrival: Arrival) -> None:
+        read.append(arrival.message.offset)
+        await arrival.acknowledge()
+        done.set()
+
+    def event(offset: int) -> Event:
+        of = message(offset, ConsumerMessage)
+        of.generation_id = app.consumer_generation_id
+        of.incref()
+        return Event(app, b"", b"", {}, of)
+
+    app.topics._acking_topics.add("raw")
+    stream = app.topic("raw", key_type=bytes, value_type=bytes).stream()
+    app.flow_control.resume()
+    stream.channel.queue.force_put_nowait(event(3))
+    reading = asyncio.create_task(agent(app, put)(stream))
+    async with asyncio.timeout(30):
+        await done.wait()
+    app.flow_control.suspend()
+    stream.channel.queue.force_put_nowait(event(7))
+    await asyncio.sleep(0.01)
+    await consumer.commit()
+    assert stream.channel.queue.empty()
+    assert (read, committed(kafka)) == ([3], [4])
+    reading.cancel()
+
+
 async def test_what_was_acknowledged_is_committed_when_partitions_are_taken_away(
     consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -838,8 +876,8 @@ async def test_a_kafka_that_does_not_answer_is_asked_again(
     assert not removed
 
 
-def message(offset: int) -> Message:
-    return Message(
+def message(offset: int, kind: type[Message] = Message) -> Message:
+    return kind(
         topic="raw",
         partition=0,
         offset=offset,
