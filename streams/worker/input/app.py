@@ -278,7 +278,7 @@ async def follow_bounds(app: FaustApp, first_seconds: float = _FIRST_BOUNDS_SECO
         await asyncio.sleep(_BOUNDS_SECONDS if is_known else first_seconds)
         if app.waits_for_partitions or app.should_stop:  # aiokafka's consumer is not started, or stopped
             continue
-        with suppress(KafkaError, TimeoutError):
+        with suppress(KafkaError, TimeoutError, ConsumerNotStarted):
             async with asyncio.timeout(_BOUNDS_LIMIT_SECONDS):
                 await app.consumer.find_bounds()
 

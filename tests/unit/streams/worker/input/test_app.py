@@ -8,6 +8,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 from aiokafka.errors import KafkaConnectionError
+from faust.exceptions import ConsumerNotStarted
 from faust.types import TP
 from mode import Service
 from mode.utils.queues import FlowControlEvent
@@ -133,8 +134,11 @@ async def made() -> AsyncIterator[FaustApp]:
     with_consumer.consumer._thread.thread_loop.close()
 
 
-async def test_the_bounds_of_partitions_are_asked_for_between_start_and_stop_only(made: FaustApp) -> None:
-    made.consumer.find_bounds = AsyncMock(side_effect=KafkaConnectionError)
+@pytest.mark.parametrize("error", [KafkaConnectionError, ConsumerNotStarted])
+async def test_the_bounds_of_partitions_are_asked_for_between_start_and_stop_only(
+    made: FaustApp, error: type[Exception]
+) -> None:
+    made.consumer.find_bounds = AsyncMock(side_effect=error)
     made.consumer.assignment = set
     await made.on_first_start()
     following = asyncio.create_task(follow_bounds(made, first_seconds=0))
