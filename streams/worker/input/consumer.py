@@ -142,7 +142,8 @@ class Consumer(PassingConsumer):
 
         They are checked together, as Kafka answers each request for offsets only after a fetch. Left alone
         are those that have other positions meanwhile, and those of topics that were made again. The latter
-        are found first: they would be found later, too, and be restarted twice.
+        are found first: they would be found later, too, and be restarted twice. A replica of this worker's
+        rack may lag behind a position that the leader has, which is asked next.
         """
         states = {
             partition: (state, state.position)
@@ -152,6 +153,7 @@ class Consumer(PassingConsumer):
         if not states:
             return
         beginnings, ends = await self.earliest_offsets(*states), await self.highwaters(*states)
+        reads_replicas = self.transport.hooks.rack is not None
         await self._made_again.find()
         async with self._restarting:
             for partition, (state, position) in states.items():
@@ -161,7 +163,7 @@ class Consumer(PassingConsumer):
                     continue
                 if position < beginnings[partition]:
                     await self._skip(partition, position, beginnings[partition])
-                elif position > ends[partition] or lost.get(partition) == position:
+                elif position > ends[partition] or (lost.get(partition) == position and not reads_replicas):
                     why = (
                         f"has nothing at offset {position}, which was to be read next, "
                         "for the topic was made again or lost messages"

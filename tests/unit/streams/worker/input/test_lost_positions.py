@@ -460,6 +460,18 @@ async def test_what_was_read_of_a_topic_that_was_made_again_is_not_committed_any
     assert committed(kafka) == [0, 1]
 
 
+async def test_a_position_that_a_replica_nearby_lacks_is_kept(
+    fetch, consumer: Consumer, kafka: Kafka
+) -> None:
+    partition = TopicPartition("raw", 0)
+    consumer.transport.hooks = replace(consumer.transport.hooks, rack="near")
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, kafka.commits) == ({partition: 100}, [])
+    kafka.ends[partition] = 50
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, committed(kafka)) == ({partition: 0}, [0])
+
+
 async def test_a_commit_in_flight_ends_before_a_topic_that_was_made_again_is_read(
     identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
