@@ -28,6 +28,7 @@ from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input import made_again
 from dehusk.streams.worker.input.app import FaustApp, agent
 from dehusk.streams.worker.input.consumer import Consumer
+from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker_settings import WorkerSettings
 from tests.unit.streams.worker.input.apps import hooks_of, idle_app
 
