@@ -13,7 +13,7 @@ from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve
 from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.control import Control, ControlTopic, read_control
-from dehusk.streams.rollout.transitions import first_state
+from dehusk.streams.rollout.transitions import describe_share, first_state
 
 _MAX_NAMED = 5
 """Other roll-outs that are named where one has no workers."""
@@ -182,7 +182,7 @@ class Role:
     """Share of a canary or shadow."""
 
     def __str__(self) -> str:
-        share = "" if self.share is None else f" {self.share:.3g}"
+        share = "" if self.share is None else f" {describe_share(self.share)}"
         return f"{self.role}{share} in {self.group}"
 
 

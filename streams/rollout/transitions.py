@@ -27,7 +27,7 @@ def with_canary(state: Rollout, part: Part, by: str) -> Rollout:
         ConfigurationError: it is the one that serves.
     """
     _require_other(state, part.version)
-    reason = f"version {part.version} labels {part.share:.3g} of the sites"
+    reason = f"version {part.version} labels {describe_share(part.share)} of the sites"
     promoted_at = None if part.version == state.previous else state.promoted_at
     return replace(_next(state, by, reason), canary=part, steps=None, promoted_at=promoted_at)
 
@@ -45,7 +45,7 @@ def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:
             f"version {state.serving} is on probation, and compared with version {part.version} anyway: "
             "`dehusk model show` has what differs; --limit probation-seconds=0 ends the probation"
         )
-    reason = f"version {part.version} labels {part.share:.3g} of the batches in the shadow"
+    reason = f"version {part.version} labels {describe_share(part.share)} of the batches in the shadow"
     return replace(_next(state, by, reason), shadow=part)
 
 
@@ -176,9 +176,11 @@ def describe_versions(serving: str, canary: Part | None = None, shadow: Part | N
     """Return in words which versions label what."""
     words = [f"version {serving}"]
     if canary:
-        words.append(f"version {canary.version} for {canary.share:.3g} of the sites")
+        words.append(f"version {canary.version} for {describe_share(canary.share)} of the sites")
     if shadow:
-        words.append(f"version {shadow.version} in the shadow for {shadow.share:.3g} of the batches")
+        words.append(
+            f"version {shadow.version} in the shadow for {describe_share(shadow.share)} of the batches"
+        )
     return ", ".join(words)
 
 
@@ -190,8 +192,13 @@ def describe_state(state: Rollout | None) -> str:
     return f"{described}, {_describe_steps(state.steps)}" if state.canary and state.steps else described
 
 
+def describe_share(share: float) -> str:
+    """Return a share of the sites or batches as a percentage."""
+    return f"{100 * share:.3g}%"
+
+
 def _describe_steps(steps: Steps) -> str:
-    shares = "".join(f"{share:.3g}, " for share in steps.shares)
+    shares = "".join(f"{describe_share(share)}, " for share in steps.shares)
     paused = "paused" if steps.is_paused else f"after {steps.hold_seconds:g} s each"
     return f"then {shares}all, {paused}"
 

@@ -45,7 +45,7 @@ def test_the_first_state_may_name_the_version_that_serves_anyway() -> None:
 def test_a_canary_grows_and_takes_over() -> None:
     grown = canary(canary(), 0.5)
     assert (grown.revision, grown.serving, grown.canary) == (3, "7", Part("8", 0.5))
-    assert "0.5 of the sites" in grown.change.reason
+    assert "50% of the sites" in grown.change.reason
     over = promote(grown, "8", "me")
     assert (over.serving, over.previous, over.canary) == ("8", "7", None)
     assert over.promoted_at == over.change.at
@@ -65,11 +65,11 @@ def test_a_version_is_promoted_in_steps() -> None:
 
 def test_steps_are_paused_and_go_on_with_the_share_held_once_more() -> None:
     paused = pause(stepped(), "me", "forums?")
-    assert describe_state(paused) == "version 7, version 8 for 0.1 of the sites, then 0.5, all, paused"
+    assert describe_state(paused) == "version 7, version 8 for 10% of the sites, then 50%, all, paused"
     with pytest.raises(ConfigurationError, match="paused already"):
         pause(paused, "me", "")
     resumed = resume(paused, "me", "fine")
-    assert describe_state(resumed).endswith("then 0.5, all, after 600 s each")
+    assert describe_state(resumed).endswith("then 50%, all, after 600 s each")
     assert resumed.steps is not None
     assert resumed.steps.since == resumed.change.at
     with pytest.raises(ConfigurationError, match="not paused"):

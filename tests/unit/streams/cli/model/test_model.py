@@ -89,7 +89,7 @@ def test_the_list_shows_what_roll_outs_name(repository: Path, monkeypatch: pytes
     assert [line.split("\t")[-1] for line in call(*words).stdout.splitlines()] == [
         "in roll-outs",
         "previous in b, serving in news",
-        "serving in b, canary 0.05 in news",
+        "serving in b, canary 5% in news",
     ]
     found = orjson.loads(call(*words, "--json").stdout)["versions"]
     assert found[1]["roles"][1] == {"group": "news", "role": "canary", "share": 0.05}

@@ -80,9 +80,9 @@ def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
     assert ended.stderr.splitlines()[:3] == [
         "model dehusk in group news, 1 worker:",
         "  from version 7",
-        "  to   version 7, version 8 for 0.05 of the sites",
+        "  to   version 7, version 8 for 5% of the sites",
     ]
-    assert ended.stdout == "revision 2: version 7, version 8 for 0.05 of the sites\n"
+    assert ended.stdout == "revision 2: version 7, version 8 for 5% of the sites\n"
     assert cluster.written[0].canary == Part("8", 0.05)
     assert "@" in cluster.written[0].change.by
 
@@ -391,7 +391,7 @@ def test_a_promotion_in_steps_begins_with_the_first_share(cluster: Cluster) -> N
     assert (state.canary, state.steps and state.steps.hold_seconds) == (Part("8", 0.01), 7200.0)
     assert state.steps is not None
     assert state.steps.give_up_seconds == 10800.0
-    described = "version 7, version 8 for 0.01 of the sites, then 0.1, 0.5, all, after 7200 s each"
+    described = "version 7, version 8 for 1% of the sites, then 10%, 50%, all, after 7200 s each"
     assert ended.stdout == f"revision 2: {described}\n"
 
 
@@ -421,7 +421,7 @@ def test_the_history_says_who_changed_what_when_and_why(
 
     monkeypatch.setattr(rollout_actions, "read_existing", read)
     first, second = (f"{each.change.at:%Y-%m-%d %H:%M:%S}" for each in control.changes.values())
-    canary = "version 8 labels 0.1 of the sites\tversion 7, version 8 for 0.1 of the sites"
+    canary = "version 8 labels 10% of the sites\tversion 7, version 8 for 10% of the sites"
     assert cluster.run("history", "dehusk").stdout.splitlines()[1:] == [
         f"1\t{first}\tme\tversion 7 serves\tversion 7",
         f"2\t{second}\tada\\x1b\t{canary}",
