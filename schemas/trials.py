@@ -169,9 +169,19 @@ class Comparison:
         return sum(self.slowdowns.values())
 
     @property
+    def kept(self) -> int:
+        """Words that the version on trial keeps."""
+        return self.kept_by_both + self.added_words
+
+    @property
+    def trusted_kept(self) -> int:
+        """Words that the trusted version keeps."""
+        return self.kept_by_both + self.removed_words
+
+    @property
     def f1(self) -> float:
         """F1 of the words kept, as if the trusted version were right; 1 where both keep none."""
-        kept = 2 * self.kept_by_both + self.added_words + self.removed_words
+        kept = self.kept + self.trusted_kept
         return 2 * self.kept_by_both / kept if kept else 1.0
 
 

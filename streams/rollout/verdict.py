@@ -97,8 +97,8 @@ def _differences(trial: str, limits: Limits, comparison: Comparison) -> Verdict 
 
 def _kept_text(limits: Limits, comparison: Comparison) -> Verdict | None:
     """Return the verdict on a version that keeps too little or too much, of all words or of most pages'."""
-    words, kept = comparison.words, comparison.kept_by_both + comparison.removed_words
-    tried = comparison.kept_by_both + comparison.added_words
+    words, kept = comparison.words, comparison.trusted_kept
+    tried = comparison.kept
     dropped, tried_dropped = (words - each + SMOOTHING * words for each in (kept, tried))
     page_kept, page_dropped = (
         quantile(each, 0.5) for each in (comparison.kept_ratios, comparison.dropped_ratios)

@@ -39,6 +39,10 @@ class TrialView:
     """Share of blocks that are decided otherwise."""
     f1: float
     """F1 of the words kept, as if the trusted version were right."""
+    kept: float
+    """Share of the words of these pages that the version on trial keeps."""
+    trusted_kept: float
+    """Share of them that the trusted version keeps."""
     slowdown: float | None
     """Median time of a call as a multiple of the trusted version's; None without calls."""
 
@@ -125,7 +129,9 @@ def _trials(reports: Sequence[WorkerReport]) -> Iterator[TrialView]:
         found = total(each.compared(trial) for each in reports)
         if found is not None and found.pages:
             slowdown = quantile(found.slowdowns, 0.5) if found.calls else None
-            yield TrialView(trial, found.pages, found.disagreement, found.f1, slowdown)
+            words = max(found.words, 1)
+            kept, trusted_kept = found.kept / words, found.trusted_kept / words
+            yield TrialView(trial, found.pages, found.disagreement, found.f1, kept, trusted_kept, slowdown)
 
 
 def _change(state: Rollout) -> ChangeView:

@@ -301,7 +301,7 @@ async def test_a_roll_out_is_shown_with_its_versions_and_trials(shown: Visit, wo
             VersionView("7", "serving", None, 900, 0, 0.4, 0.01, 0.02),
             VersionView("8", "canary", 0.1, 0, 0, *[None] * 3),
         ),
-        (TrialView("canary", 300, 0.031, 0.97, 1.2),),
+        (TrialView("canary", 300, 0.031, 0.97, 0.42, 0.41, 1.0),),
         3,
         2,
         (HOSTILE_URL,),
@@ -321,7 +321,10 @@ async def test_a_roll_out_is_shown_with_its_versions_and_trials(shown: Visit, wo
     ]
     lines = shown.page.locator("#rollout-lines li")
     await expect(lines.first).to_have_text("2 of 3 workers follow revision 5")
-    await expect(lines.last).to_contain_text("on 300 pages: 3.1 % of the blocks otherwise, F1 97 %")
+    await expect(lines.last).to_have_text(
+        "canary, beside the trusted version on the same 300 pages: 3.1 % of the blocks otherwise, "
+        "42 % of the words kept instead of 41 %, F1 97 %, 1.00 times the time of a call"
+    )
     await expect(shown.page.locator("#events li")).to_contain_text(
         "version 9 taken back, errors (by worker-1)"
     )

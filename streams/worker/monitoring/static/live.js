@@ -233,9 +233,9 @@ function showRollout(rollout) {
     const figures = [each.version, each.role, percent(each.share), count(each.pages), count(each.failed), percent(each.kept), seconds(each.p50), seconds(each.p99)];
     figures.forEach((text, index) => setText(line.cells[index], text));
   });
-  const trials = rollout.trials.map(({ trial, pages, disagreement, f1, slowdown }) => {
-    const time = slowdown === null ? "" : `, ${decimal.format(slowdown)} times the time of a call`;
-    return `${trial}, beside the trusted version on ${count(pages)} pages: ${percent(disagreement)} of the blocks otherwise, F1 ${percent(f1)} of the words kept${time}`;
+  const trials = rollout.trials.map(({ trial, pages, disagreement, f1, kept, trusted_kept: trusted, slowdown }) => {
+    const time = slowdown === null ? "" : `, ${slowdown.toFixed(2)} times the time of a call`;
+    return `${trial}, beside the trusted version on the same ${count(pages)} pages: ${percent(disagreement)} of the blocks otherwise, ${percent(kept)} of the words kept instead of ${percent(trusted)}, F1 ${percent(f1)}${time}`;
   });
   const following = `${count(rollout.following)} of ${count(rollout.workers)} workers follow revision ${rollout.revision}`;
   const last = rollout.changes.at(-1);

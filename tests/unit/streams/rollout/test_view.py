@@ -15,7 +15,7 @@ FIGURES = {
     "8": Figures(pages=10, errors=1, rejected=1, late=1, words=100, kept=50),
 }
 COMPARISON = Comparison(
-    pages=5, blocks=100, differing=3, kept_by_both=90, added_words=20, shadow=FIGURES["8"]
+    pages=5, blocks=100, differing=3, words=200, kept_by_both=90, added_words=20, shadow=FIGURES["8"]
 )
 
 
@@ -34,7 +34,7 @@ def test_versions_have_their_shares_and_what_all_workers_have_seen_of_them() -> 
         VersionView("9", "shadow", 1.0, 10, 3, 0.5, None, None),
         VersionView("6", "previous", None, 0, 0, None, None, None),
     )
-    assert found.trials == (TrialView("shadow", 5, 0.03, 0.9, None),)
+    assert found.trials == (TrialView("shadow", 5, 0.03, 0.9, 0.55, 0.45, None),)
 
 
 def test_each_trial_is_compared() -> None:
