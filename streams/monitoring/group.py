@@ -225,7 +225,7 @@ class Group:
         worker = self._workers.get(shared.worker) or self._admit(shared.worker)
         match shared.content:
             case SharedState(state=state):
-                self._end_silence(shared.worker, worker, age)
+                self._end_silence(shared.worker, worker, age, written)
                 worker.shared, worker.last_seen = shared.content, self._monotonic() - age
                 worker.last_time = written
                 worker.outages = state.outages
@@ -277,12 +277,15 @@ class Group:
         if worker.shared is not None and self._silence(worker) > GONE_SECONDS:
             yield Outage(_of_worker(name), worker.last_time, None, _SILENT)
 
-    def _end_silence(self, name: str, worker: _Worker, age: float) -> None:
-        """Keep the silence of a worker that ends with a message of an age in seconds."""
+    def _end_silence(self, name: str, worker: _Worker, age: float, written: float) -> None:
+        """Keep the silence of a worker that ends with a message of an age in seconds.
+
+        It was silent by its own clock, too, as ages leap: those within the skew of clocks count as none.
+        """
         now = self._monotonic() - age
-        if worker.shared is not None and now - max(worker.last_seen, self._heard_since) > GONE_SECONDS:
-            until = max(worker.last_time, self._clock() - age)
-            worker.silences.append(Outage(_of_worker(name), worker.last_time, until, _SILENT))
+        silence = min(now - max(worker.last_seen, self._heard_since), written - worker.last_time)
+        if worker.shared is not None and silence > GONE_SECONDS:
+            worker.silences.append(Outage(_of_worker(name), worker.last_time, written, _SILENT))
 
     def _silence(self, worker: _Worker) -> float:
         return self._monotonic() - worker.last_seen

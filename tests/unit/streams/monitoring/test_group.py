@@ -2,6 +2,7 @@
 
 import logging
 import tracemalloc
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -262,6 +263,18 @@ def test_a_reader_that_heard_nothing_blames_no_worker(topic: Topic, clock: Clock
     topic.state("a")
     topic.state("b")
     assert topic.group.outages == ()
+
+
+@pytest.mark.parametrize(
+    ("ages", "silences"), [(range(30, -1, -1), []), ((60, 40, 0), [(NOW - 60, NOW - 40), (NOW - 40, NOW)])]
+)
+def test_a_worker_that_comes_later_reads_the_silences_of_others(
+    clock: Clock, ages: Iterable[int], silences: list[tuple[float, float]]
+) -> None:
+    topic = Topic(Group("g", "later", clock, clock), clock)
+    for age in ages:
+        topic.state("a", age=age)
+    assert [(each.since, each.until) for each in topic.group.outages] == silences
 
 
 def test_an_outage_that_workers_meet_each_at_its_moment_is_one(topic: Topic) -> None:
