@@ -231,6 +231,15 @@ async def test_blocks_that_a_reader_does_not_see_are_counted(
     assert found == dict.fromkeys(cases, f"{unseen} to be seen only in this list")
 
 
+async def test_the_number_in_the_address_leads_to_its_page(tool: Visit) -> None:
+    for number in (2, 1):
+        await tool.open(f"#{number}")
+        await expect(tool.page.locator("#about")).to_contain_text(f"Page {number} of 3")
+    await tool.open("#4")
+    await tool.drawn()
+    await expect(tool.page.locator("#about")).to_contain_text("Page 1 of 3")
+
+
 async def test_long_texts_end_in_an_ellipsis_and_are_shown_whole(visiting: Visiting, labels: Path) -> None:
     long = "A long paragraph of many words. " * 60
     async with labeling(pages_of(f"<p>{long}<p>Short"), labels) as address:

@@ -66,10 +66,11 @@ function start() {
   if (overview.tunes) tune(false);
   const said = [overview.set_aside && `The last line of ${overview.file} was torn, as a crash leaves it; it is kept in ${overview.set_aside}.`,
     overview.others && `${overview.file} has labels of ${plural(overview.others, "page")} not among these; they stay.`];
-  const wanted = Number(location.hash.slice(1)) - 1;
+  const wanted = () => Number(location.hash.slice(1)) - 1;
+  addEventListener("hashchange", () => overview.pages[wanted()] && open(wanted()));
   const first = overview.pages.findIndex((page) => FILTERS.todo(page.state));
   saySaved(`labels go to ${overview.file}`);
-  open(overview.pages[wanted] ? wanted : Math.max(first, 0)).then(() => {
+  open(overview.pages[wanted()] ? wanted() : Math.max(first, 0)).then(() => {
     if (at("notice").hidden) notice(said.filter(Boolean).join(" "));
   });
 }
