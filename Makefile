@@ -4,12 +4,14 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo lint test-unit test test-browser test-training test-crawlers test-engines dashboards bench docs lock generate wheel clean
+.PHONY: help setup setup-training demo lint test-unit test test-browser test-training test-crawlers test-engines dashboards bench docs lock generate wheel clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.ready ## make .venv with everything that demo, test, bench and docs use
+
+setup-training: .venv-training/.ready ## make .venv-training with what training and fine-tuning use
 
 demo: setup ## crawl a real site and clean it while it is crawled (ARGS='--help' says more)
 	.venv/bin/dehusk demo $(ARGS)
@@ -30,7 +32,7 @@ test: lint ## check style, types and layers, and run the tests on the real Kafka
 test-browser: setup ## run the tests of the pages for browsers, in Chromium
 	.venv/bin/pytest tests/browser $(ARGS)
 
-test-training: .venv-training/.ready ## run the tests that need the training framework
+test-training: setup-training ## run the tests that need the training framework
 	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)
 
 test-crawlers: setup ## run the recipes of docs/how-to/crawlers.md with real crawlers, fetched into .cache (a few minutes, the first time a quarter of an hour; ARGS='-k scrapy')

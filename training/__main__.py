@@ -21,7 +21,7 @@ from dehusk.training.cli.options import OrderOfUse
 _WHERE_INSTALLED = {
     **dict.fromkeys(
         ("lightgbm", "onnx", "scipy", "sklearn", "torch"),
-        ".venv-training has it (make test-training makes it)",
+        ".venv-training has it (make setup-training makes it)",
     ),
     **dict.fromkeys(
         ("justext", "matplotlib", "readability", "resiliparse", "trafilatura"),

@@ -34,14 +34,14 @@ from dehusk.streams.settings import PageLimits
 from dehusk.streams.wording import pluralize, printable
 
 CHECKOUT_PYTHON = Path(dehusk.__file__).resolve().parents[1] / ".venv-training" / "bin" / "python"
-"""Interpreter of the training environment that `make test-training` makes in a checkout."""
+"""Interpreter of the training environment that `make setup-training` makes in a checkout."""
 _MAX_UNLABELED = 200
 """Pages without labels that are written; the command looks at no more."""
 _NOT_BETTER = 3
 """Exit status of the command where the new version is not better."""
 _NOT_STARTED = (126, 127)
 _MAX_LINES, _MAX_LINE_BYTES, _CHUNK_BYTES = 50, 8192, 65_536
-_ADVICE = "make test-training makes an environment that has it, and --training names its interpreter"
+_ADVICE = "make setup-training makes an environment that has it, and --training names its interpreter"
 
 
 @dataclass(frozen=True, slots=True)

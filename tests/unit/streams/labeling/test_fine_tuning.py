@@ -137,7 +137,7 @@ async def test_the_next_version_is_one_that_is_nowhere(tune: Tune, folder: Path)
         ("echo Error: too few >&2; exit 1", "failed", "ended with status 1: Error: too few", None),
         ("kill -9 $$", "failed", "ended with status 137", None),
         (Path(sys.executable), "failed", "onnx is not installed here; .venv-training has it", None),
-        (Path("none"), "failed", "none has no training framework: make test-training makes an", None),
+        (Path("none"), "failed", "none has no training framework: make setup-training makes an", None),
         ("echo No module named dehusk >&2; exit 1", "failed", "--training names its interpreter", None),
     ],
 )
