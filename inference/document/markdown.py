@@ -32,6 +32,8 @@ from dehusk.schemas.pages import BULLET
 
 _MAX_DEPTH = 8
 """Limit of nested lists and quotations; of deeper ones, only the content is written."""
+_FAR = ":   "
+"""Mark of a description that is more than a paragraph, which further blocks stand below."""
 _MAX_NUMBER = 999_999_999
 
 
@@ -72,7 +74,7 @@ def _marked(blocks: Iterable[Block], depth: int) -> Iterator[Block]:
 
 def _has_mark(group: Group) -> bool:
     if group.kind == Container.TERMS:
-        return _are_lines(group.children)
+        return _are_terms(group.children)
     return group.kind == Container.QUOTE or _is_list(group)
 
 
@@ -142,38 +144,38 @@ def _group(group: Group, depth: int, *, is_other: bool) -> list[str]:
     return [f"> {line}" if line else ">" for line in _blocks(group.children, depth + 1)]
 
 
-def _are_lines(blocks: Sequence[Block]) -> bool:
-    """Return True for terms that are a line each, and descriptions of a paragraph each."""
-    kinds = [block.kind if isinstance(block, Group) else 0 for block in blocks]
-    if not set(kinds) <= {Container.TERM, Container.DESCRIPTION}:
+def _are_terms(blocks: Sequence[Block]) -> bool:
+    """Return True for terms that are a line each, and their descriptions."""
+    groups = [block for block in blocks if isinstance(block, Group)]
+    kinds = [group.kind for group in groups]
+    if len(groups) < len(blocks) or not set(kinds) <= {Container.TERM, Container.DESCRIPTION}:
         return False
     if not kinds or kinds[0] != Container.TERM or kinds[-1] != Container.DESCRIPTION:
         return False
-    return all(isinstance(block, Group) and _is_line(block) for block in blocks)
+    lines = [_lines_of(group) for group in groups if group.kind == Container.TERM]
+    return all(len(term) == 1 for term in lines)
 
 
-def _is_line(group: Group) -> bool:
-    """Return True for a single paragraph, of one line if it is a term."""
+def _lines_of(group: Group) -> Sequence[Line]:
+    """Return the lines of a group that is a single paragraph; none if it is more than that."""
     only = group.children[0] if len(group.children) == 1 else None
-    if not isinstance(only, Paragraph) or any(map(_is_displayed, only.lines)):
-        return False
-    return group.kind == Container.DESCRIPTION or len(only.lines) == 1
+    return () if not isinstance(only, Paragraph) or any(map(_is_displayed, only.lines)) else only.lines
 
 
 def _terms(blocks: Sequence[Block], depth: int) -> list[str]:
     """Return terms and their descriptions, these after a colon."""
     lines: list[str] = []
-    was_description = False
+    last = ""
     for block in blocks:
-        if not isinstance(block, Group):
+        written = _blocks(block.children, depth) if isinstance(block, Group) else []
+        if not isinstance(block, Group) or not written:
             continue
-        is_description = block.kind == Container.DESCRIPTION
-        if was_description and not is_description:
+        mark = "" if block.kind == Container.TERM else ": " if _lines_of(block) else _FAR
+        if last and (not mark or last == _FAR):
             lines.append("")
-        first, *others = _blocks(block.children, depth)
-        lines.append(f": {first}" if is_description else first)
-        lines += [f"  {line}" for line in others]
-        was_description = is_description
+        lines.append(mark + written[0])
+        lines += [" " * len(mark) + line if line else "" for line in written[1:]]
+        last = mark
     return lines
 
 

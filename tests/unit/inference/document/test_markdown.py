@@ -176,10 +176,16 @@ def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
         ("<dl><dt>a<dd>b</dl>", "a\n: b"),
         ("<dl><dt>a<dd>b<br>c<dd>d<dt>e<dt>f<dd>g</dl>", "a\n: b\\\n  c\n: d\n\ne\nf\n: g"),
         ("<dl><div><dt>a</dt><dd>b</dd></div><div><dt>c</dt><dd>d</dd></div></dl>", "a\n: b\n\nc\n: d"),
-        ("<dl><dt>a<dd><p>b<p>c</dl>", "a\n\nb\n\nc"),
+        ("<dl><dt>a<dd><p>b<p>c</dl>", "a\n:   b\n\n    c"),
+        (
+            "<dl><dt>a<dd>b<ul><li>c</ul><dd>d<dt>e<dd><pre>f</pre><dt>g<dd>h</dl>",
+            "a\n:   b\n\n    - c\n\n: d\n\ne\n:   ```\n    f\n    ```\n\ng\n: h",
+        ),
+        ("<dl><dt>a<dd>b<dl><dt>c<dd>d</dl></dl>", "a\n:   b\n\n    c\n    : d"),
+        ("<dl><dt>a<br>b<dd>c</dl>", "a\\\nb\n\nc"),
         ("<dl><dt>a<dt>b</dl>", "a\n\nb"),
         ("<figure><ol><li>a</ol></figure><ol><li>b</ol>", "1. a\n\n1) b"),
-        ("<dl><dt>a<dd><ol><li>b</ol><dd><ol><li>c</ol></dl>", "a\n\n1. b\n\n1) c"),
+        ("<dl><dt>a<dd><ol><li>b</ol><dd><ol><li>c</ol></dl>", "a\n:   1. b\n\n:   1. c"),
         ("<p>a<br>: b", "a\\\n\\: b"),
         (
             "<ul><li><input type=checkbox disabled>a<li><input type=checkbox checked disabled> b",
