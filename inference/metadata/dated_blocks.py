@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dehusk.inference.metadata.dates import DateMention, DayOrder, dates_in, has_two_orders, read_date
-from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell_publication
+from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell
 from dehusk.inference.native.dates import any_with_date, texts_with_dates
 from dehusk.schemas.pages import SegmentedPage
 
@@ -13,6 +13,8 @@ BLOCKS_BEFORE, _AFTER = 14, 60
 """Blocks before and after the headline in which dates are looked for."""
 _FAR = 150
 """Blocks after these in which a date is looked for that is labeled as that of publication."""
+_AT_END = 40
+"""Last blocks of a page, in which the date of its last change is looked for."""
 _WITHOUT_HEADLINE = 40
 """First blocks in which they are, where there is no headline."""
 _MAX_DATED = 24
@@ -61,30 +63,54 @@ def dated_blocks(page: SegmentedPage, hints: Hints, head: int | None) -> list[Da
     """Return the blocks around the headline that hold a date which may be the page's."""
     start = 0 if head is None else max(0, head - BLOCKS_BEFORE)
     stop = _WITHOUT_HEADLINE if head is None else head + _AFTER
-    times = [each for each in hints.times if 0 < len(each[0]) <= _MAX_TIME_TEXT][:_MAX_TIMES]
+    times = _short_times(hints)[:_MAX_TIMES]
     places = texts_with_dates(page.texts, start, stop + _FAR, _LONGEST)
     if times:
         places = sorted({*places, *_places_of(times, page.texts, start, stop)})
     dated: list[DatedBlock] = []
     prose, after = 0, start
     for at in places:
-        if at == head or (page.hidden[at] and hints.drop_hidden):
+        if at == head or not _may_be_ours(page, at, hints):
             continue
         text = page.texts[at]
-        if at >= stop and not may_tell_publication(text):
+        if at >= stop and not may_tell(DateLabel.PUBLISHED, text):
             continue
         mentions = _mentions_in(text, hints)
         if at >= stop:
             mentions = mentions if _tells_publication(text, mentions) else []
         elif times:
             mentions = _with_times(text, mentions, times, hints)
-        if mentions and not any(tag in f"{page.paths[at]}/" for tag in _NOT_OURS):
+        if mentions:
             prose += _prose_between(page, max(after, (head or 0) + 1), at + 1)
             after = at + 1
             dated.append(DatedBlock(at, mentions, prose))
             if len(dated) == _MAX_DATED:
                 break
     return dated
+
+
+def changes_at_end(page: SegmentedPage, hints: Hints, head: int | None) -> Iterator[DatedBlock]:
+    """Yield the last blocks of a page, after its headline, that hold a date which may be that of a change."""
+    start = max(0 if head is None else head + 1, len(page) - _AT_END)
+    times = _short_times(hints)[-_MAX_TIMES:]
+    places = texts_with_dates(page.texts, start, len(page), _LONGEST)
+    for at in sorted({*places, *_places_of(times, page.texts, start, len(page))}):
+        text = page.texts[at]
+        if may_tell(DateLabel.MODIFIED, text) and _may_be_ours(page, at, hints):
+            mentions = _with_times(text, _mentions_in(text, hints), times, hints)
+            if mentions:
+                yield DatedBlock(at, mentions, 0)
+
+
+def _may_be_ours(page: SegmentedPage, at: int, hints: Hints) -> bool:
+    """Return False for a block in an element whose dates are not the page's, or that is not looked at."""
+    if page.hidden[at] and hints.drop_hidden:
+        return False
+    return not any(tag in f"{page.paths[at]}/" for tag in _NOT_OURS)
+
+
+def _short_times(hints: Hints) -> list[tuple[str, str]]:
+    return [each for each in hints.times if 0 < len(each[0]) <= _MAX_TIME_TEXT]
 
 
 def _places_of(

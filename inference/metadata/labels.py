@@ -55,10 +55,13 @@ _LABEL_OF = {stem: label for label, stems in _STEMS.items() for stem in stems.sp
 _NEUTRAL_OF = {word: label for label, words in _NEUTRAL.items() for word in words.split()}
 _LENGTHS = sorted({len(stem) for stem in _LABEL_OF})
 _WORD = re.compile(r"\b[^\W\d_]+\b:?")
-_PUBLISHED = re.compile(
-    rf"\b(?:{'|'.join((*_STEMS[DateLabel.PUBLISHED].split(), *_NEUTRAL[DateLabel.PUBLISHED].split()))})"
-    rf"|{'|'.join(_UNSPACED[DateLabel.PUBLISHED].split())}"
-)
+_TELLING = {
+    label: re.compile(
+        rf"\b(?:{'|'.join((*_STEMS[label].split(), *_NEUTRAL.get(label, '').split()))})"
+        rf"|{'|'.join(_UNSPACED[label].split())}"
+    )
+    for label in (DateLabel.PUBLISHED, DateLabel.MODIFIED)
+}
 _LAST = 48
 """Characters before a date in which it is labeled."""
 
@@ -79,6 +82,6 @@ def label_in(text: str) -> DateLabel:
     return found or neutral
 
 
-def may_tell_publication(text: str) -> bool:
-    """Return True if a text has a word by which a date after it may be labeled as that of publication."""
-    return _PUBLISHED.search(text.lower()) is not None
+def may_tell(label: DateLabel, text: str) -> bool:
+    """Return True if a text has a word that gives a date after it a label, `PUBLISHED` or `MODIFIED`."""
+    return _TELLING[label].search(text.lower()) is not None

@@ -15,6 +15,7 @@ from dehusk.inference.metadata.dated_blocks import (
     BLOCKS_BEFORE,
     DatedBlock,
     Hints,
+    changes_at_end,
     dated_blocks,
     month_of,
 )
@@ -125,6 +126,8 @@ class Candidate(NamedTuple):
 def find_dates(page: SegmentedPage, head: int | None, hints: Hints) -> Dates:
     """Return the dates of publication and of the last change that are shown near the headline.
 
+    That of the last change may also stand at the end of the page.
+
     `head` is the block of the headline, None if there is none. On the page of a product, dates without a
     label are of deliveries, offers and reviews.
     """
@@ -138,7 +141,7 @@ def find_dates(page: SegmentedPage, head: int | None, hints: Hints) -> Dates:
                 modified = candidate.when
         elif (weight := candidate.weight) >= best and (published is None or weight > best):
             published, best = candidate.when, weight
-    return Dates(published, modified)
+    return Dates(published, modified or _last_change(page, head, hints))
 
 
 def candidates(page: SegmentedPage, head: int | None, hints: Hints) -> list[Candidate]:
@@ -147,9 +150,7 @@ def candidates(page: SegmentedPage, head: int | None, hints: Hints) -> list[Cand
     Raises:
         ValueError: the page came without its structure.
     """
-    structure = page.structure
-    if structure is None:
-        raise ValueError("dates are weighed by the elements around them, which this page came without")
+    structure = _structure_of(page)
     dated = dated_blocks(page, hints, head)
     if not dated:
         return []
@@ -178,6 +179,31 @@ def candidates(page: SegmentedPage, head: int | None, hints: Hints) -> list[Cand
             found.append(Candidate(mention.when, label, features + own))
     _mark_earliest(found)
     return found
+
+
+def _last_change(page: SegmentedPage, head: int | None, hints: Hints) -> date | datetime | None:
+    """Return the date that one of the last blocks labels as that of a change, as wikis do in a page's footer.
+
+    None if several do: those are of posts, or of other pages.
+    """
+    structure = _structure_of(page)
+    ends = structure.token_counts.cumsum(dtype="int64")
+    changes = [
+        mention.when
+        for block in changes_at_end(page, hints, head)
+        if not _is_within(_OF_READER, _READER_LEVELS, structure, ends, block.at)
+        for mention, label, _ in _labeled(page, block)
+        if label is DateLabel.MODIFIED
+        and mention.start
+        and len(page.texts[block.at]) - (mention.end - mention.start) <= _MEDIUM
+    ]
+    return changes[0] if len(changes) == 1 else None
+
+
+def _structure_of(page: SegmentedPage) -> Structure:
+    if page.structure is None:
+        raise ValueError("dates are weighed by the elements around them, which this page came without")
+    return page.structure
 
 
 def _mark_earliest(found: Sequence[Candidate]) -> None:

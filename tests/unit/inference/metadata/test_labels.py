@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell_publication
+from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ from dehusk.inference.metadata.labels import DateLabel, label_in, may_tell_publi
 )
 def test_the_last_label_before_a_date_counts(text: str, label: DateLabel) -> None:
     assert label_in(text) is label
-    assert may_tell_publication(text) or label is not DateLabel.PUBLISHED
+    assert label not in (DateLabel.PUBLISHED, DateLabel.MODIFIED) or may_tell(label, text)
 
 
 @pytest.mark.parametrize("text", ["", "Updated on ", "Joined ", "unposted", "By Ann Lee, "])
 def test_a_text_without_a_word_of_publication_tells_none(text: str) -> None:
-    assert not may_tell_publication(text)
+    assert not may_tell(DateLabel.PUBLISHED, text)
 
 
 @given(st.text())

@@ -112,6 +112,38 @@ def test_the_last_change_is_read_where_it_is_labeled() -> None:
     assert (older.published_day, older.modified_day) == (DAY, None)
 
 
+@pytest.mark.parametrize(
+    "foot",
+    [
+        "<footer><ul><li>This page was last edited on 1 May 2024, at 10:16.</ul></footer>",
+        "<div>start.txt · Zuletzt geändert: 2024/05/01 21:47 von ann</div>",
+        "<footer>Last updated on <time datetime=2024-05-01T10:00>3 days ago</time> by Ann</footer>",
+        "<footer>© Ann, 2020-2024 <span>最后更新： 2024-05-01 14:17</span></footer>",
+    ],
+)
+def test_the_last_change_is_read_from_the_end_of_the_page(foot: str) -> None:
+    long = page(below="<p>Short" * 100)
+    assert read(long + foot).modified_day == DAY
+    assert read(long + foot).published is None
+    assert read(page("<p>June 2, 2024") + foot).modified is None
+    assert read(long + foot + foot.replace("2024", "2023")).modified is None
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<footer>Terms of use, which all who read this page agree to by what they do "
+        "on it, and should read at times (updated May 1, 2024).</footer>",
+        "<footer><p>News and updates</p><p>May 1, 2024</p></footer>",
+        "<nav>Last updated on May 1, 2024</nav>",
+        "<div class=comment><p>Last edited by Ann on May 1, 2024</div>",
+        "<p>Last updated on May 1, 2024" + "<p>Short" * 50,
+    ],
+)
+def test_other_dates_at_the_end_are_no_change_of_the_page(html: str) -> None:
+    assert read(page(below="<p>Short" * 100) + html).modified is None
+
+
 def test_the_month_in_the_address_says_which_number_is_the_month() -> None:
     html = "<html lang=en-US>" + page("<p>05/06/2024")
     assert read(html).published_day == date(2024, 5, 6)
