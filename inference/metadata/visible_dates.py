@@ -259,17 +259,19 @@ def _repetition(page: SegmentedPage, at: int, dated: Sequence[DatedBlock], head:
             yield "alike 2"
         return
     yield "alike"
-    headed = sum(
-        any(
-            near not in {each, head} and is_heading(page.paths[near])
-            for near in range(max(0, each - _BESIDE), min(len(page.paths), each + _BESIDE + 1))
-        )
-        for each in same
-    )
-    if headed * 2 > len(same):
+    if 2 * sum(_is_headed(page, each, head) for each in same) > len(same):
         yield "listed"
-    elif at == same[0] and head is not None and at > head:
+    elif head is not None and at == next((each for each in same if each > head), None):
         yield "first alike"
+
+
+def _is_headed(page: SegmentedPage, at: int, head: int | None) -> bool:
+    """Return True for a block near a heading without the headline, which those of replies have: `Re: …`."""
+    headline = None if head is None else page.texts[head]
+    return any(
+        near != at and is_heading(page.paths[near]) and (headline is None or headline not in page.texts[near])
+        for near in range(max(0, at - _BESIDE), min(len(page.paths), at + _BESIDE + 1))
+    )
 
 
 def _labeled(page: SegmentedPage, block: DatedBlock) -> Iterator[tuple[DateMention, DateLabel, list[str]]]:

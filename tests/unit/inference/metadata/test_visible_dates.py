@@ -104,6 +104,21 @@ def test_posts_of_a_forum_have_the_date_of_the_first() -> None:
     assert found.published.isoformat() == "2024-05-01T10:00:00+02:00"
 
 
+def test_posts_that_repeat_the_headline_have_the_date_of_the_first() -> None:
+    posts = "".join(
+        f"<h3>{'Re: ' if day > 1 else ''}On red foxes</h3><p>by <b>ann</b> » May {day}, 2024 11:23 am{PROSE}"
+        for day in range(1, 8)
+    )
+    assert read(f"{TITLE}<h1>On red foxes</h1>{posts}").published_day == DAY
+
+
+def test_a_date_before_the_headline_is_not_that_of_the_first_post() -> None:
+    posts = f"<h2>#1 Wed May 1, 2024</h2>{PROSE * 3}" * 7
+    menu = "<ul>" + "<li>Menu" * 10 + "</ul>"
+    html = f"{TITLE}<h2>#1 Wed May 1, 2024</h2>{menu}<h1>On red foxes</h1>{menu}{posts}"
+    assert read(html).published_day == DAY
+
+
 def test_the_last_change_is_read_where_it_is_labeled() -> None:
     found = read(page("<div>Posted May 1, 2024. Last edited: June 2, 2024</div>"))
     assert (found.published_day, found.modified_day) == (DAY, date(2024, 6, 2))
