@@ -36,12 +36,12 @@ _LISTS = (Container.LIST, Container.NUMBERED_LIST)
 _ITEMS = (Container.TASK, Container.NOTE)
 """Containers of the content of items."""
 _LANGUAGE = re.compile(
-    r"(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*"
+    r"(?:^|\s)(?:(?:mw-highlight-)?lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*"
     r"|(?:hljs|sourceCode)\s+(?:lang(?:uage)?-)?)"
     r"([\w+#.-]{1,30})"
 )
 _NO_LANGUAGE = frozenset(
-    {"text", "plaintext", "plain", "txt", "none", "nohighlight", "no-highlight", "raw", "default"}
+    {"text", "plaintext", "plain", "txt", "none", "nohighlight", "no-highlight", "raw", "default", "auto"}
 )
 """Names by which highlighters are told that text is of no language."""
 _MAX_EMPTY_CELLS = 10

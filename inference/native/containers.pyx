@@ -167,10 +167,10 @@ cdef class RowContainers:
         cdef int around
         names = []
         if child != NULL:
-            names += _languages(<Element *> child)
+            names += _languages(<Element *> child, True)
         for around in range(MAX_AROUND_CODE):
             if index != NONE:
-                names += _languages(self._rows.at(index).element)
+                names += _languages(self._rows.at(index).element, around == 0)
                 index = self._rows.at(index).parent
         return 1 + self._recording._string_of(" ".join(names)) if names else 0
 
@@ -282,9 +282,9 @@ cdef bint _is_figure(Element *element) except -1:
     return any(each in FIGURES for each in classes(element).split())
 
 
-cdef list _languages(Element *element):
-    """Return the names that an element may have for the language of its code."""
+cdef list _languages(Element *element, bint is_code):
+    """Return the names that an element may have for the language of its code; around code, `lang` is of people."""
     found = attributes(element)
-    declared = found.get("data-lang") or found.get("data-language") or found.get("lang")
+    declared = found.get("data-lang") or found.get("data-language") or is_code and found.get("lang")
     names = classes(element)
     return ([f"language-{declared[:MAX_LANGUAGE]}"] if declared else []) + ([names] if names else [])
