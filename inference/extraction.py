@@ -13,7 +13,7 @@ from dehusk.inference.document.outline import outline
 from dehusk.inference.document.text import plain_text
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.language_codes import primary_language
-from dehusk.inference.metadata.headline import find_headline
+from dehusk.inference.metadata.headline import find_headline, heading_blocks
 from dehusk.inference.metadata.titles import readable, same_text
 from dehusk.inference.selection.selection import Choice, calibrate, choose
 from dehusk.schemas.documents import (
@@ -117,12 +117,13 @@ def _text_with_headline(text: str, headline: str, page: SegmentedPage, content: 
     """
     if not text:
         return text
-    candidates = [(int(content.argmax()), int(content.argmax()) + 1)]
+    candidates = [[int(content.argmax())]]
     if page.headline_sources is not None:
-        candidates += [(first, end) for _, first, end in page.headline_sources.headings]
+        headings = page.headline_sources.headings
+        candidates += [heading_blocks(page, first, end) for _, first, end in headings]
     has_it = any(
-        content[first:end].all() and same_text(" ".join(page.texts[first:end]), headline)
-        for first, end in candidates
+        content[blocks].all() and same_text(" ".join(page.texts[at] for at in blocks), headline)
+        for blocks in candidates
     )
     return text if has_it else f"{headline}\n\n{text}"
 

@@ -55,6 +55,8 @@ _WEAK = re.compile(r"\s*:\s+|\s+:|\s+-|-\s+|,\s+")
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
 _OF_SITE = re.compile(r"/(?:a|header)(?:/|\Z)")
 """Path of a heading that may name the site on all of its pages."""
+_BUTTON = re.compile(r"/h[1-6]/(?:.+/)?button(?:/|\Z)")
+"""Path of a button in a heading, such as one that copies its address."""
 _WORDS = re.compile(r"\w+")
 _HOST = re.compile(r"[a-z]+://(?:[^/?#@]{0,100}@)?([^/?#:]{1,253})", re.IGNORECASE)
 _HEADLINE = re.compile(r'"headline"\s*:\s*("(?:[^"\\]|\\.){0,2000}+")')
@@ -81,6 +83,12 @@ def find_headline(page: SegmentedPage, url: str, frequencies: BlockFrequencies |
 def is_heading(path: str) -> bool:
     """Return True for the path of a block in a heading."""
     return _HEADING.search(path) is not None
+
+
+def heading_blocks(page: SegmentedPage, first: int, end: int) -> list[int]:
+    """Return the blocks of a heading from `first` up to `end`, without buttons beside its text."""
+    blocks = list(range(first, end))
+    return [at for at in blocks if end == first + 1 or not _BUTTON.search(page.paths[at])] or blocks
 
 
 def headline_block(page: SegmentedPage, url: str) -> int | None:
@@ -218,7 +226,7 @@ class _Search:
         shortest, longest = lengths
         for level, first, end in self._sources.headings:
             if level in levels:
-                text = " ".join(self._page.texts[first:end])
+                text = " ".join(self._page.texts[at] for at in heading_blocks(self._page, first, end))
                 if not shortest <= len(text) <= longest and "&" not in text:
                     continue
                 text = folded(text[:MAX_READ])

@@ -86,3 +86,8 @@ def test_a_document_without_a_headline_begins_with_its_content() -> None:
 def test_references_that_a_title_has_twice_are_read() -> None:
     document = cleaned("<title>Foxes&amp;#8217; guide</title><p>They are red.")
     assert (document.title, document.headline) == ("Foxes’ guide", "Foxes’ guide")
+
+
+def test_a_heading_without_its_button_is_not_repeated() -> None:
+    html = "<title>Foxes</title><h1>Foxes<button>Copy</button></h1><p>They are red."
+    assert cleaned(html, "Copy", HeadlineTreatment.INCLUDE).text == "Foxes\n\nThey are red."

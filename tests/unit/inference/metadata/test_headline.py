@@ -62,6 +62,8 @@ def headline_of(html: str) -> str | None:
         ("", "<h1>On <b>red</b><br>foxes</h1>", "On red foxes"),
         ("", "<h1>One</h1><h1>Two</h1>", None),
         ("On foxes", "<h1><span>On</span> <div>foxes</div></h1><h1>Food</h1>", "On foxes"),
+        ("Foxes in wild", "<h1>Animal <b>foxes</b><button>Copy path</button></h1>", "Animal foxes"),
+        ("On foxes", "<h1><button><div>On</div><div>foxes</div></button></h1>", "On foxes"),
         ("On &amp;nbsp; and foxes", "<h1>On &amp;nbsp; and foxes</h1>", "On &nbsp; and foxes"),
         ("Foxes &amp; hens", "<h1>Foxes &amp; hens</h1>", "Foxes & hens"),
         ("Foxes &#x26; hens", "<h1>Foxes &amp;#x26; hens</h1>", "Foxes & hens"),
