@@ -89,10 +89,12 @@ cdef inline bint is_named_icon(Element *element) noexcept:
 cdef inline bint _names_icon_font(String part) noexcept:
     """Return True for a font of icons, or one of its styles: `material-icons-outlined`."""
     cdef bytes family
-    for family in (b"material-icon", b"material-symbol", b"google-symbol", b"google-material-icon"):
-        if part.length >= <size_t> len(family) and not memcmp(part.data, <const char *> family, len(family)):
-            return True
-    return False
+    cdef size_t length
+    for family in (b"material-icons", b"material-symbols", b"google-symbols", b"google-material-icons"):
+        length = len(family)
+        if part.length >= length and not memcmp(part.data, <const char *> family, length):
+            return part.length == length or part.data[length] == c"-"
+    return spells(part, b"material-icon")
 
 
 cdef inline bint is_smiley(Element *image) noexcept:

@@ -122,6 +122,7 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
             "<b class=x-material-icons>sort</b> <i class='a material-icon'>home</i>",
             ["raw b sort"],
         ),
+        ("<p><i class=material-icon-label>home</i> <i class=material-iconset>sort</i>", ["home sort"]),
         ("<p>9 <span class=sr-only-ish>a</span> <span class='not-sr-only sr'>b", ["9 a b"]),
         (
             f"<p>9 <span class=sr-only>{WORDS}</span><p>8 <span class=sr-only>{WORDS[:300]}",
