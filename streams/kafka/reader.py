@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from uuid import UUID
@@ -235,8 +236,15 @@ class Reader:
         return fetched
 
     async def _seek_to_begin(self, lost: Mapping[TopicPartition, int]) -> None:
+        """Seek to the begin of partitions, but of one that just a replica of the own rack has lost.
+
+        It may lag behind a position that the leader has, which is asked next.
+        """
         begins = await self._consumer.beginning_offsets(list(lost))
+        ends = await self._consumer.end_offsets(list(lost))
         for partition, position in lost.items():
+            if self._settings.rack is not None and begins[partition] <= position <= ends[partition]:
+                continue
             if await self._consumer.position(partition) == position:
                 self._consumer.seek(partition, begins[partition])
                 if position < begins[partition]:
@@ -408,12 +416,18 @@ class RawMessages:
 async def open_raw_messages(settings: KafkaSettings, timeout: float = 20.0) -> AsyncIterator[RawMessages]:  # noqa: ASYNC109 of each read
     """Open a reader of single messages, each of which may take `timeout` seconds.
 
+    Leaders are asked alone: a replica of the own rack may lag behind, and not have a message yet.
+
     Raises:
         ConfigurationError: the brokers refuse the user.
         UnavailableError: the brokers do not answer.
     """
     async with _open_consumer(
-        settings, _SINGLE_FETCH_BYTES, MIB, auto_offset_reset="none", fetch_max_wait_ms=_SINGLE_WAIT_MS
+        replace(settings, rack=None),
+        _SINGLE_FETCH_BYTES,
+        MIB,
+        auto_offset_reset="none",
+        fetch_max_wait_ms=_SINGLE_WAIT_MS,
     ) as consumer:
         yield RawMessages(consumer, settings, timeout)
 

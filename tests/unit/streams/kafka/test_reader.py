@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import KafkaConnectionError, OffsetOutOfRangeError
 
 from dehusk.streams.kafka import reader as reader_module
 from dehusk.streams.kafka.reader import Reader, record_time
@@ -53,3 +53,23 @@ async def test_following_goes_on_once_a_broker_answers_which_topic_is_there(
     assert again == ["out"]
     assert consumer.assign.call_args.args == ([partition, TopicPartition("out", 1)],)
     assert reader.id_of("out") == new.id
+
+
+@pytest.mark.parametrize(
+    ("rack", "position", "sought"),
+    [("a", 100, []), ("a", 1001, [5]), ("a", 4, [5]), (None, 100, [5])],
+    ids=["replica behind", "made again", "deleted", "no rack"],
+)
+async def test_a_position_that_a_replica_nearby_lacks_is_kept(
+    rack: str | None, position: int, sought: list[int]
+) -> None:
+    partition = TopicPartition("out", 0)
+    consumer = Mock(
+        getmany=AsyncMock(side_effect=OffsetOutOfRangeError({partition: position})),
+        position=AsyncMock(return_value=position),
+        beginning_offsets=AsyncMock(return_value={partition: 5}),
+        end_offsets=AsyncMock(return_value={partition: 1000}),
+    )
+    reader = Reader(KafkaSettings(rack=rack), consumer, {partition: 1000}, Identities())
+    assert await reader._fetch(partition, timeout_ms=1) == {}
+    assert [call.args for call in consumer.seek.call_args_list] == [(partition, each) for each in sought]
