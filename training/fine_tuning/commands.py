@@ -115,6 +115,7 @@ def fine_tune(options: FineTuning) -> None:
     others = read_others(options.others, report)
     validation, correction = _fitted(crawled, answer, force=options.force)
     corrected = _corrected(answer, correction)
+    report(f"comparison on {pluralize(len(crawled.unlabeled) + len(others), 'page')} without labels")
     on_crawl, on_others = (changes(pages, answer, corrected) for pages in (crawled.unlabeled, others))
     kinds = labeler_kinds(labeler)
     tuned = _Tuned(crawled, validation, correction, others, on_crawl, on_others, kinds)
@@ -207,6 +208,7 @@ def _publish(options: FineTuning, tuned: _Tuned, corrected: Answer) -> None:
     if of_base.is_file():
         card += f"\nIts card follows.\n\n{of_base.read_text(encoding='utf-8')}".replace("\n#", "\n##")
     model = with_correction(onnx.load(file), tuned.correction)
+    report(f"check of the exported version on {pluralize(len(tuned.checked), 'page')}")
     publish(model, corrected, tuned.checked, card, options.target, kinds=tuned.kinds)
 
 
