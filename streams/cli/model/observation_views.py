@@ -53,8 +53,7 @@ def _print_comparison(trial: str, comparison: Comparison, figures: Figures | Non
     echo(_describe(trial, comparison))
     for line in _differences(comparison):
         echo(f"  {line}")
-    trusted = "labels" if trial == SHADOW else "trusted"
-    rows = [_row(trusted, comparison.serving), _row(trial, comparison.shadow)]
+    rows = [_row("trusted", comparison.serving), _row(trial, comparison.shadow)]
     if figures is not None and trial != SHADOW:
         rows.append(_row("all pages", figures))
     print_table(plain_console(), _COLUMNS, rows)
