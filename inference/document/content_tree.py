@@ -23,6 +23,7 @@ from dehusk.inference.document.blocks import (
 )
 from dehusk.inference.markup.footnotes import fragment_of, label_of
 from dehusk.inference.markup.tex import Formula, find_formulas, unwrapped
+from dehusk.inference.metadata.titles import readable
 from dehusk.schemas.markup import Container, Embedded, Mark, Markup
 from dehusk.schemas.options import Rendering
 from dehusk.schemas.pages import SegmentedPage
@@ -250,8 +251,10 @@ class _Reader:
                 continue
             of = self._addresses.of_image if kind == Embedded.IMAGE else self._addresses.of_link
             resolved = of(strings[address]) if address >= 0 else ""
+            is_told = kind == Embedded.IMAGE or kind in PLAYERS
+            told = readable(strings[text]) if is_told else strings[text]
             if resolved is not None:
-                self._place(Image(resolved, strings[text], character, kind), block, container, space)
+                self._place(Image(resolved, told, character, kind), block, container, space)
 
     def _is_wanted(self, kind: int) -> bool:
         if kind == Embedded.IMAGE:

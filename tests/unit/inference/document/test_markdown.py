@@ -269,6 +269,7 @@ def test_a_link_goes_around_blocks_and_code() -> None:
             "<p>a <img src=data:x><noscript><img src=d></noscript><img src=data:x> e",
             "a ![](https://a.test/b/d) e",
         ),
+        ("<p>a <img src=d.png alt='b&amp;#8217;s'> e", "a ![b’s](https://a.test/b/d.png) e"),
         ("<p>a <img src=d.png alt='b [c]'> e", "a ![b \\[c\\]](https://a.test/b/d.png) e"),
         ("<p>a <code>b <img src=d alt=e> c</code> f", "a `b` ![e](https://a.test/b/d) `c` f"),
         (
