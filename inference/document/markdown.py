@@ -171,7 +171,7 @@ def _terms(blocks: Sequence[Block], depth: int) -> list[str]:
         if not isinstance(block, Group) or not written:
             continue
         mark = "" if block.kind == Container.TERM else ": " if _lines_of(block) else _FAR
-        if last and (not mark or last == _FAR):
+        if lines and (_FAR in (last, mark) if mark else last):
             lines.append("")
         lines.append(mark + written[0])
         lines += [" " * len(mark) + line if line else "" for line in written[1:]]

@@ -1,5 +1,6 @@
 """Text blocks near the headline of a page that hold dates which readers see."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,8 @@ _FAR = 150
 """Blocks after these in which a date is looked for that is labeled as that of publication."""
 _AT_END = 40
 """Last blocks of a page, in which the date of its last change is looked for."""
+_MANY_ALIKE = 3
+"""Blocks of one path with dates among them from which these are of posts or a list."""
 _WITHOUT_HEADLINE = 40
 """First blocks in which they are, where there is no headline."""
 _MAX_DATED = 24
@@ -90,13 +93,20 @@ def dated_blocks(page: SegmentedPage, hints: Hints, head: int | None) -> list[Da
 
 
 def changes_at_end(page: SegmentedPage, hints: Hints, head: int | None) -> Iterator[DatedBlock]:
-    """Yield the last blocks of a page, after its headline, that hold a date which may be that of a change."""
+    """Yield the last blocks of a page, after its headline, that hold a date which may be that of a change.
+
+    None is yielded where several blocks of one path hold dates, as posts and lists do, nor such as are links.
+    """
     start = max(0 if head is None else head + 1, len(page) - _AT_END)
     times = _short_times(hints)[-_MAX_TIMES:]
     places = texts_with_dates(page.texts, start, len(page), _LONGEST)
+    alike = Counter(page.paths[at] for at in places)
+    if max(alike.values(), default=0) >= _MANY_ALIKE:
+        return
     for at in sorted({*places, *_places_of(times, page.texts, start, len(page))}):
         text = page.texts[at]
-        if may_tell(DateLabel.MODIFIED, text) and _may_be_ours(page, at, hints):
+        is_linked = 3 * page.linked[at] > len(text)
+        if may_tell(DateLabel.MODIFIED, text) and not is_linked and _may_be_ours(page, at, hints):
             mentions = _with_times(text, _mentions_in(text, hints), times, hints)
             if mentions:
                 yield DatedBlock(at, mentions, 0)

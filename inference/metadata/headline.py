@@ -226,13 +226,14 @@ class _Search:
         shortest, longest = lengths
         for level, first, end in self._sources.headings:
             if level in levels:
-                text = " ".join(self._page.texts[at] for at in heading_blocks(self._page, first, end))
+                blocks = heading_blocks(self._page, first, end)
+                text = " ".join(self._page.texts[at] for at in blocks)
                 if not shortest <= len(text) <= longest and "&" not in text:
                     continue
                 text = folded(text[:MAX_READ])
                 name = normal((clean_title(text) if "&" in text else text)[: MAX_LENGTH + 1])
                 if name and len(text) <= MAX_LENGTH:
-                    yield _Heading(text, name, level, first)
+                    yield _Heading(text, name, level, blocks[0])
 
     def _is_shared(self, heading: _Heading) -> bool:
         """Return True if most other pages have a heading's text, and the page has it in headings alone.

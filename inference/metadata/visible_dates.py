@@ -192,6 +192,7 @@ def _last_change(page: SegmentedPage, head: int | None, hints: Hints) -> date | 
         mention.when
         for block in changes_at_end(page, hints, head)
         if not _is_within(_OF_READER, _READER_LEVELS, structure, ends, block.at)
+        and not _is_headed(page, block.at, head)
         for mention, label, _ in _labeled(page, block)
         if label is DateLabel.MODIFIED
         and mention.start
@@ -266,12 +267,18 @@ def _repetition(page: SegmentedPage, at: int, dated: Sequence[DatedBlock], head:
 
 
 def _is_headed(page: SegmentedPage, at: int, head: int | None) -> bool:
-    """Return True for a block near a heading without the headline, which those of replies have: `Re: …`."""
-    headline = None if head is None else page.texts[head]
+    """Return True for a block near a heading that is neither the headline nor that of a reply to it."""
+    headline = "" if head is None else page.texts[head]
     return any(
-        near != at and is_heading(page.paths[near]) and (headline is None or headline not in page.texts[near])
+        near != at and is_heading(page.paths[near]) and not _is_of_post(page.texts[near], headline)
         for near in range(max(0, at - _BESIDE), min(len(page.paths), at + _BESIDE + 1))
     )
+
+
+def _is_of_post(heading: str, headline: str) -> bool:
+    """Return True for a heading that is the headline, perhaps after a mark of a reply: `Re: …`."""
+    mark = heading.removesuffix(headline)
+    return bool(headline) and mark != heading and (not mark or mark.rstrip().endswith((":", "：")))
 
 
 def _labeled(page: SegmentedPage, block: DatedBlock) -> Iterator[tuple[DateMention, DateLabel, list[str]]]:

@@ -31,7 +31,7 @@ cdef int TASK = Container.TASK, NOTE = Container.NOTE
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
 cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
 cdef int FIGURE = Container.FIGURE, BLOCK = elements.BLOCK
-cdef uintptr_t THEAD = number_of(b"thead"), PARAGRAPH = number_of(b"p")
+cdef uintptr_t THEAD = number_of(b"thead"), PARAGRAPH = number_of(b"p"), CODE_TAG = number_of(b"code")
 cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
 cdef dict CONTAINERS = {
     **dict.fromkeys((f"h{level}" for level in range(1, 7)), Container.HEADING),
@@ -167,7 +167,7 @@ cdef class RowContainers:
         cdef int around
         names = []
         if child != NULL:
-            names += _languages(<Element *> child, True)
+            names += _languages(<Element *> child, child.name == CODE_TAG)
         for around in range(MAX_AROUND_CODE):
             if index != NONE:
                 names += _languages(self._rows.at(index).element, around == 0)

@@ -241,9 +241,9 @@ class Reader:
         It may lag behind a position that the leader has, which is asked next.
         """
         begins = await self._consumer.beginning_offsets(list(lost))
-        ends = await self._consumer.end_offsets(list(lost))
+        ends = {} if self._settings.rack is None else await self._consumer.end_offsets(list(lost))
         for partition, position in lost.items():
-            if self._settings.rack is not None and begins[partition] <= position <= ends[partition]:
+            if begins[partition] <= position <= ends.get(partition, -1):
                 continue
             if await self._consumer.position(partition) == position:
                 self._consumer.seek(partition, begins[partition])

@@ -194,7 +194,7 @@ def describe_state(state: Rollout | None) -> str:
 
 def describe_share(share: float) -> str:
     """Return a share of the sites or batches as a percentage."""
-    return f"{100 * share:.3g}%"
+    return f"{100 * share:.4g}%"
 
 
 def _describe_steps(steps: Steps) -> str:

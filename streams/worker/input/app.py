@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 from faust.auth import Credentials
 from faust.exceptions import ConsumerNotStarted
 from faust.types import TP, AppT, EventT, StreamT
+from faust.types import Message as KafkaMessage
 from mode.utils.queues import ThrowableQueue
 
 from dehusk.schemas.pages import Message
@@ -104,7 +105,8 @@ class FaustApp(faust.App):
         self._buffers: list[_BytesQueue] = []
 
     def _new_transport(self) -> Transport:
-        return Transport(self.conf.broker_consumer, self, hooks=self.hooks, membership=self.membership)
+        url, hooks, membership = self.conf.broker_consumer, self.hooks, self.membership
+        return Transport(url, self, hooks=hooks, membership=membership, waiting=self.waiting)
 
     async def start(self) -> None:
         """Start all services."""
@@ -156,6 +158,12 @@ class FaustApp(faust.App):
         self._buffers.append(buffer)
         return buffer
 
+    def waiting(self, partition: TP) -> Iterator[KafkaMessage]:
+        """Yield the messages of a partition that wait for the agent."""
+        for buffer in self._buffers:
+            if buffer.messages[partition]:
+                yield from (event.message for event in buffer.events if event.message.tp == partition)
+
     def backlog(self) -> Backlog:
         """Return what the assigned partitions hold that is not done with, in flight or not read.
 
@@ -175,7 +183,7 @@ class FaustApp(faust.App):
     def _age_of_oldest(self) -> float | None:
         """Return the age of the oldest message in flight or, without any, of what waits for the agent."""
         times = [message.timestamp for message in self.consumer.unacked if not message.acked]
-        times = times or [buffer.head.message.timestamp for buffer in self._buffers if buffer.head]
+        times = times or [buffer.events[0].message.timestamp for buffer in self._buffers if buffer.events]
         oldest = min((each for each in times if each and each > 0), default=None)
         return None if oldest is None else max(0.0, time.time() - oldest)
 
@@ -197,9 +205,10 @@ class _BytesQueue(ThrowableQueue[EventT[bytes]]):
         return not self._bytes and not self._errors
 
     @property
-    def head(self) -> EventT[bytes] | None:
-        """The event that comes next, if there is one."""
-        return self._queue[0] if self._queue else None  # type: ignore[attr-defined]
+    def events(self) -> Sequence[EventT[bytes]]:
+        """The events in the order in which they come."""
+        events: Sequence[EventT[bytes]] = self._queue  # type: ignore[attr-defined]
+        return events
 
     def clear(self) -> None:
         super().clear()

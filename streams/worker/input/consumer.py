@@ -6,7 +6,7 @@ and creates it again. aiokafka would silently continue at another position; here
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -182,12 +182,16 @@ class Consumer(PassingConsumer):
                 if not is_anew and await self._restart(partition, 0, "was deleted and created again"):
                     self._made_again.partitions.discard(partition)
 
-    async def _restart_before_others_read(self) -> None:
-        """Commit the beginnings of topics that were made again: whoever has them next knows none before."""
+    async def _commit_before_others_read(self) -> None:
+        """Commit the beginnings of topics that were made again, and offsets without a message.
+
+        Whoever has the partitions next knows no topic before, and would count removed messages once more.
+        """
         with suppress(KafkaError, ConsumerNotStarted, TimeoutError):
             async with asyncio.timeout(self.identify_seconds):
                 await self._made_again.find()
                 await self._restart_topics_made_again()
+                await self._commit_passing(self._find_passed(but=self._made_again.partitions))
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
         """Continue after the removed messages; their offsets are passed once all before are committed."""
@@ -207,15 +211,19 @@ class Consumer(PassingConsumer):
         While its predecessor's offset stands, nothing is read: it would be taken for delivered by then.
         Return False if that cannot be changed yet.
         """
-        if self.transport.hooks.is_transactional and any(each.tp == partition for each in self.unacked):
-            return False  # transactions may still commit offsets of messages in flight
+        state = self._thread.read_states().get(partition)
+        if self.transport.hooks.is_transactional and self._outstanding(partition):
+            return False  # transactions may still commit offsets of these messages
         self._stop_passing()
         while (committing := self._commit_fut) is not None:  # it may repeat offsets of before
             await asyncio.wait([committing])
+        if state is None or self._thread.read_states().get(partition) is not state:  # assigned anew meanwhile
+            return False
         self._forget(partition)
         if not await self._commit({partition: beginning}):
             return False
         self._committed_offset[partition] = beginning or None
+        self._fetched[partition] = beginning
         _log.warning("%s %s: it is read from its beginning", _describe(partition), why)
         await self._seek(partition, beginning)
         return True
@@ -263,7 +271,7 @@ class Consumer(PassingConsumer):
         if not self.transport.membership.is_given_up:
             self.app.flow_control.clear()
             await self.wait_empty()
-            await self._restart_before_others_read()
+            await self._commit_before_others_read()
         await super().on_partitions_revoked(revoked)
 
     def ack(self, message: Message) -> bool:
@@ -312,8 +320,8 @@ class Consumer(PassingConsumer):
 
     def _forget(self, partition: TP) -> None:
         """Drop the state of a partition; its messages in flight must not be committed."""
-        for message in [each for each in self.unacked if each.tp == partition]:
-            message.acked = True
+        for message in self._outstanding(partition):
+            message.acked = message.tracked = True  # Faust tracks those that wait once the agent takes them
             self.unacked.discard(message)
         for known in (
             self._acked,
@@ -325,11 +333,17 @@ class Consumer(PassingConsumer):
             known.pop(partition, None)
         self._passing.pop(partition, None)
 
+    def _outstanding(self, partition: TP) -> list[Message]:
+        """Return the messages of a partition that are in flight, or wait for the agent."""
+        in_flight = (each for each in self.unacked if each.tp == partition)
+        return [*in_flight, *self.transport.waiting(partition)]
+
     async def on_stop(self) -> None:
         """Finish and commit what is in flight, but nothing of a topic that was made again."""
         self._stop_passing()
         await super().on_stop()
-        await self._restart_before_others_read()
+        self.app.flow_control.clear()
+        await self._commit_before_others_read()
 
 
 def _describe(partition: TP) -> str:
@@ -353,7 +367,15 @@ class Transport(driver.Transport):
     Consumer = Consumer
     Conductor = Conductor
 
-    def __init__(self, *args: Any, hooks: Hooks, membership: Membership) -> None:  # noqa: ANN401 Faust's
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 Faust's
+        hooks: Hooks,
+        membership: Membership,
+        waiting: Callable[[TP], Iterable[Message]],
+    ) -> None:
         super().__init__(*args)
         self.hooks = hooks
         self.membership = membership
+        self.waiting = waiting
+        """Returns the messages of a partition that wait for the agent."""

@@ -287,10 +287,12 @@ async def _abort(producer: AIOKafkaProducer) -> None:
     """Ask the coordinator to abort the open transaction: readers of committed records wait for its end.
 
     aiokafka would send first what the transaction still lacks, such as an offset of a partition that has
-    gone, which it retries without end.
+    gone, which it retries without end. A transaction is left to the brokers if records of it are not
+    acknowledged: those that come after its end would open another one, in older brokers, that never ends.
     """
     transactions = producer._txn_manager  # noqa: SLF001 there is no getter
-    if transactions.state not in _OPEN:
+    has_records = any(producer._message_accumulator._batches.values())  # noqa: SLF001 there is no getter
+    if has_records or transactions.state not in _OPEN:
         return
     name = transactions.transactional_id
     coordinator = await producer.client.coordinator_lookup(CoordinationType.TRANSACTION, name)

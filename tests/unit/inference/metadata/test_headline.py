@@ -238,6 +238,7 @@ def test_control_characters_are_left_out() -> None:
         ("On red foxes - Site", "<h1>Site</h1><h1>On red foxes</h1><h2>On red</h2>", 1),
         ("On red foxes", "<h1 hidden>On red foxes</h1><p>x</p><h1>On red foxes</h1>", 2),
         ("On red foxes", "<h1 hidden>On red foxes</h1><p>x</p>", 0),
+        ("On red foxes", "<h1><button>Copy link</button>On red foxes</h1>", 1),
         ("On red foxes", "<h2>Foxes</h2><h3>On red foxes</h3>", 1),
         ("On red foxes of the hills - Site", "<p>x</p><p>On red foxes of the hills</p>", 1),
         ("Wolves", "<p>x</p><h1 hidden>A</h1><h1>B</h1><h1>C</h1>", 2),

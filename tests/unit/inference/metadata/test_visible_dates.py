@@ -112,6 +112,13 @@ def test_posts_that_repeat_the_headline_have_the_date_of_the_first() -> None:
     assert read(f"{TITLE}<h1>On red foxes</h1>{posts}").published_day == DAY
 
 
+def test_entries_that_have_the_headline_in_their_own_are_a_list() -> None:
+    entries = "".join(
+        f"<h2><a href=/{day}>Why On red foxes</a></h2><p>May {day}, 2024</p>{PROSE}" for day in range(1, 6)
+    )
+    assert read(f"{TITLE}<h1>On red foxes</h1>{entries}").published is None
+
+
 def test_a_date_before_the_headline_is_not_that_of_the_first_post() -> None:
     posts = f"<h2>#1 Wed May 1, 2024</h2>{PROSE * 3}" * 7
     menu = "<ul>" + "<li>Menu" * 10 + "</ul>"
@@ -153,6 +160,8 @@ def test_the_last_change_is_read_from_the_end_of_the_page(foot: str) -> None:
         "<nav>Last updated on May 1, 2024</nav>",
         "<div class=comment><p>Last edited by Ann on May 1, 2024</div>",
         "<p>Last updated on May 1, 2024" + "<p>Short" * 50,
+        "<h3>More</h3><ul><li><a href=/w>Wolves of the north</a> <span>Updated May 1, 2024</span></ul>",
+        "<div><div>Ann, April 9, 2024</div><p>Yes</p></div>" * 4 + "<p>Last edited by Ann on May 1, 2024",
     ],
 )
 def test_other_dates_at_the_end_are_no_change_of_the_page(html: str) -> None:

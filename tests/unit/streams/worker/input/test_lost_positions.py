@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from unittest.mock import AsyncMock, Mock
 from uuid import UUID
@@ -757,39 +757,146 @@ async def test_the_flow_is_resumed_by_the_rebalance_alone_that_has_sought(
     assert consumer.flow_active
 
 
-@pytest.mark.parametrize("iterator", [faust.streams._CStreamIterator, None], ids=["compiled", "in Python"])
-async def test_a_message_that_comes_to_the_stream_in_a_rebalance_is_not_committed(
-    consumer: Consumer, kafka: Kafka, app: FaustApp, monkeypatch: pytest.MonkeyPatch, iterator: object
-) -> None:
-    """As one that waited for room in the buffer at its begin, though the buffer is cleared then."""
-    monkeypatch.setattr(faust.streams, "_CStreamIterator", iterator)
-    read, done = list[int](), asyncio.Event()
+@dataclass
+class Reading:
+    """What the agent reads of its stream, and acknowledges."""
 
-    async def put(arrival: Arrival) -> None:
-        read.append(arrival.message.offset)
-        await arrival.acknowledge()
-        done.set()
+    app: FaustApp
+    stream: faust.streams.Stream
+    read: list[int] = field(default_factory=list)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def event(offset: int) -> Event:
+    def buffer(self, offset: int) -> None:
+        """Put a message into the buffer before the agent."""
         of = message(offset, ConsumerMessage)
-        of.generation_id = app.consumer_generation_id
+        of.generation_id = self.app.consumer_generation_id
         of.incref()
-        return Event(app, b"", b"", {}, of)
+        self.stream.channel.queue.force_put_nowait(Event(self.app, b"", b"", {}, of))
 
+    async def put(self, arrival: Arrival) -> None:
+        self.read.append(arrival.message.offset)
+        await arrival.acknowledge()
+        self.done.set()
+
+    async def run(self) -> None:
+        """Read one message, at least."""
+        self.reading = asyncio.create_task(agent(self.app, self.put)(self.stream))
+        async with asyncio.timeout(30):
+            await self.done.wait()
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture(params=[faust.streams._CStreamIterator, None], ids=["compiled", "in Python"])
+async def reading(
+    app: FaustApp, consumer: Consumer, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[Reading]:
+    monkeypatch.setattr(faust.streams, "_CStreamIterator", request.param)
     app.topics._acking_topics.add("raw")
     stream = app.topic("raw", key_type=bytes, value_type=bytes).stream()
     app.flow_control.resume()
-    stream.channel.queue.force_put_nowait(event(3))
-    reading = asyncio.create_task(agent(app, put)(stream))
-    async with asyncio.timeout(30):
-        await done.wait()
+    made = Reading(app, stream)
+    yield made
+    made.reading.cancel()
+
+
+async def test_a_message_that_comes_to_the_stream_in_a_rebalance_is_not_committed(
+    consumer: Consumer, kafka: Kafka, app: FaustApp, reading: Reading
+) -> None:
+    """As one that waited for room in the buffer at its begin, though the buffer is cleared then."""
+    reading.buffer(3)
+    await reading.run()
     app.flow_control.suspend()
-    stream.channel.queue.force_put_nowait(event(7))
+    reading.buffer(7)
     await asyncio.sleep(0.01)
     await consumer.commit()
-    assert stream.channel.queue.empty()
-    assert (read, committed(kafka)) == ([3], [4])
-    reading.cancel()
+    assert reading.stream.channel.queue.empty()
+    assert (reading.read, committed(kafka)) == ([3], [4])
+
+
+async def test_a_message_in_the_buffer_of_a_topic_that_was_made_again_is_not_committed(
+    identify, consumer: Consumer, kafka: Kafka, reading: Reading
+) -> None:
+    await consumer._made_again.find()
+    reading.buffer(99)
+    identify(2)
+    await consumer._made_again.find()
+    await consumer._restart_topics_made_again()
+    await reading.run()
+    await consumer.commit()
+    assert (reading.read, committed(kafka)) == ([99], [0])
+    assert not consumer.unacked
+
+
+async def test_a_topic_made_again_is_not_read_while_transactions_of_its_buffered_messages_may_come(
+    identify, consumer: Consumer, kafka: Kafka, reading: Reading
+) -> None:
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=True)
+    await consumer._made_again.find()
+    reading.buffer(99)
+    identify(2)
+    await consumer._made_again.find()
+    await consumer._restart_topics_made_again()
+    assert not kafka.commits
+    await reading.run()
+    await consumer._restart_topics_made_again()
+    assert committed(kafka) == [0]
+
+
+async def test_partitions_that_are_assigned_anew_during_a_commit_are_not_restarted(
+    identify, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, commit = asyncio.Event(), kafka.commit
+
+    async def try_for_ever(_: object) -> None:
+        begun.set()
+        await asyncio.sleep(600)
+
+    monkeypatch.setattr(consumer, "_on_partitions_assigned", AsyncMock())
+    await consumer._made_again.find()
+    consumer.ack(message(99))
+    monkeypatch.setattr(kafka, "commit", try_for_ever)
+    committing = asyncio.create_task(consumer.commit())
+    await begun.wait()
+    identify(2)
+    await consumer._made_again.find()
+    monkeypatch.setattr(kafka, "commit", commit)
+    restarting = asyncio.create_task(consumer._restart_topics_made_again())
+    await asyncio.sleep(0.01)
+    kafka.assign(TopicPartition("raw", 0))
+    await consumer.on_partitions_assigned({FIRST})
+    await asyncio.gather(committing, restarting)
+    assert not kafka.commits
+
+
+async def test_removed_messages_at_the_beginning_of_a_topic_that_was_made_again_are_passed(
+    identify, fetch, returning, consumer: Consumer, kafka: Kafka
+) -> None:
+    await consumer._made_again.find()
+    identify(2)
+    await consumer._made_again.find()
+    await consumer._restart_topics_made_again()
+    kafka.beginnings[TopicPartition("raw", 0)] = 40
+    await fetch(OffsetOutOfRangeError({TopicPartition("raw", 0): 0}))
+    await returning(position=40)
+    await returning(position=40)
+    assert committed(kafka) == [0, 40]
+
+
+@pytest.mark.parametrize("is_transactional", [False, True])
+@pytest.mark.parametrize("ending", ["revoked", "stopped"])
+async def test_messages_removed_before_others_read_are_counted_once(
+    fetch, returning, consumer: Consumer, kafka: Kafka, *, ending: str, is_transactional: bool
+) -> None:
+    consumer._on_partitions_revoked = AsyncMock()
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=is_transactional)
+    partition, in_flight = TopicPartition("raw", 0), message(99)
+    consumer.track_message(in_flight)
+    await returning(99, position=100)
+    kafka.beginnings[partition] = 140
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    consumer.ack(in_flight)
+    await (consumer.on_stop() if ending == "stopped" else consumer.on_partitions_revoked({FIRST}))
+    assert committed(kafka)[-1] == 140
 
 
 async def test_what_was_acknowledged_is_committed_when_partitions_are_taken_away(

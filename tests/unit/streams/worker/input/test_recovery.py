@@ -8,11 +8,9 @@ import pytest
 from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
-from dehusk.streams.worker.input.app import FaustApp, create_app
-from dehusk.streams.worker.input.intake import Arrival
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.app import FaustApp
 from dehusk.streams.worker_settings import WorkerSettings
-from tests.unit.streams.worker.input.apps import hooks_of
+from tests.unit.streams.worker.input.apps import idle_app
 
 PARTITION = TP("raw", 0)
 
@@ -20,11 +18,7 @@ PARTITION = TP("raw", 0)
 @pytest.fixture
 async def app(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FaustApp]:
     """An app that has a partition, and whose requests to Kafka have no time."""
-
-    async def put(arrival: Arrival) -> None:
-        raise AssertionError("nothing is read here")
-
-    made = create_app(WorkerSettings(topics=TopicSettings(input="raw")), 1, put, hooks_of(), Membership(6))
+    made = idle_app(WorkerSettings(topics=TopicSettings(input="raw")), partitions=1)
     monkeypatch.setattr(type(made.conf), "broker_request_timeout", 0.01)
     monkeypatch.setattr(made.consumer, "assignment", lambda: {PARTITION})
     monkeypatch.setattr(made._fetcher, "maybe_start", AsyncMock())
