@@ -759,7 +759,7 @@ async def test_the_flow_is_resumed_by_the_rebalance_alone_that_has_sought(
 
 @dataclass
 class Reading:
-    """What the agent reads of its stream, and acknowledges."""
+    """Messages that the agent reads of its stream, and acknowledges."""
 
     app: FaustApp
     stream: faust.streams.Stream
