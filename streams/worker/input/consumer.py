@@ -27,6 +27,7 @@ from dehusk.streams.worker.input.made_again import MadeAgain
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.input.passing import PassingConsumer
 
+_POLL_SECONDS = 0.02
 _log = logging.getLogger(__name__)
 
 
@@ -215,8 +216,8 @@ class Consumer(PassingConsumer):
         if self.transport.hooks.is_transactional and self._outstanding(partition):
             return False  # transactions may still commit offsets of these messages
         self._stop_passing()
-        while (committing := self._commit_fut) is not None:  # it may repeat offsets of before
-            await asyncio.wait([committing])
+        while self._commit_fut is not None:  # noqa: ASYNC110 who waits for the future may cancel it
+            await asyncio.sleep(_POLL_SECONDS)  # the commit may repeat offsets of before
         if state is None or self._thread.read_states().get(partition) is not state:  # assigned anew meanwhile
             return False
         self._forget(partition)
