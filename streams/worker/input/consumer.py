@@ -183,16 +183,12 @@ class Consumer(PassingConsumer):
                 if not is_anew and await self._restart(partition, 0, "was deleted and created again"):
                     self._made_again.partitions.discard(partition)
 
-    async def _commit_before_others_read(self) -> None:
-        """Commit the beginnings of topics that were made again, and offsets without a message.
-
-        Whoever has the partitions next knows no topic before, and would count removed messages once more.
-        """
+    async def _restart_before_others_read(self) -> None:
+        """Commit the beginnings of topics that were made again: whoever has them next knows none before."""
         with suppress(KafkaError, ConsumerNotStarted, TimeoutError):
             async with asyncio.timeout(self.identify_seconds):
                 await self._made_again.find()
                 await self._restart_topics_made_again()
-                await self._commit_passing(self._find_passed(but=self._made_again.partitions))
 
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
         """Continue after the removed messages; their offsets are passed once all before are committed."""
@@ -272,7 +268,7 @@ class Consumer(PassingConsumer):
         if not self.transport.membership.is_given_up:
             self.app.flow_control.clear()
             await self.wait_empty()
-            await self._commit_before_others_read()
+            await self._restart_before_others_read()
         await super().on_partitions_revoked(revoked)
 
     def ack(self, message: Message) -> bool:
@@ -344,7 +340,7 @@ class Consumer(PassingConsumer):
         self._stop_passing()
         await super().on_stop()
         self.app.flow_control.clear()
-        await self._commit_before_others_read()
+        await self._restart_before_others_read()
 
 
 def _describe(partition: TP) -> str:

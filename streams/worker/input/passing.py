@@ -3,7 +3,6 @@
 import asyncio
 import math
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -51,15 +50,13 @@ class PassingConsumer(driver.Consumer):
             self._passing_task = self.add_future(self._commit_passing(self._passing))
             await asyncio.wait([self._passing_task], timeout=self.pass_patience_seconds)
 
-    def _find_passed(self, but: Collection[TP] = ()) -> dict[TP, int]:
+    def _find_passed(self) -> dict[TP, int]:
         """Return the positions behind offsets without a message where all messages before are committed.
 
-        Some partitions may be left out.
+        It must not be called while records are fetched: these move a position before they are noted.
         """
         passed = {}
         for partition, state in self._thread.read_states().items():
-            if partition in but:
-                continue
             committed, fetched = self._committed_offset[partition] or 0, self._fetched.get(partition)
             is_done = fetched is not None and committed >= fetched
             if is_done and state.has_valid_position and state.position > committed:
@@ -69,7 +66,7 @@ class PassingConsumer(driver.Consumer):
     async def _commit_passing(self, passing: dict[TP, int]) -> None:
         try:
             with suppress(KafkaError, ConsumerNotStarted):  # they are committed later
-                if passing and await self._thread.commit_aside(dict(passing)):
+                if await self._thread.commit_aside(dict(passing)):
                     self._committed_offset.update(passing)
         finally:
             passing.clear()

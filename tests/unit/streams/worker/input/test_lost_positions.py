@@ -882,23 +882,6 @@ async def test_removed_messages_at_the_beginning_of_a_topic_that_was_made_again_
     assert committed(kafka) == [0, 40]
 
 
-@pytest.mark.parametrize("is_transactional", [False, True])
-@pytest.mark.parametrize("ending", ["revoked", "stopped"])
-async def test_messages_removed_before_others_read_are_counted_once(
-    fetch, returning, consumer: Consumer, kafka: Kafka, *, ending: str, is_transactional: bool
-) -> None:
-    consumer._on_partitions_revoked = AsyncMock()
-    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=is_transactional)
-    partition, in_flight = TopicPartition("raw", 0), message(99)
-    consumer.track_message(in_flight)
-    await returning(99, position=100)
-    kafka.beginnings[partition] = 140
-    await fetch(OffsetOutOfRangeError({partition: 100}))
-    consumer.ack(in_flight)
-    await (consumer.on_stop() if ending == "stopped" else consumer.on_partitions_revoked({FIRST}))
-    assert committed(kafka)[-1] == 140
-
-
 async def test_what_was_acknowledged_is_committed_when_partitions_are_taken_away(
     consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
