@@ -292,6 +292,8 @@ def test_the_notes_say_what_to_look_at_next(values: Values) -> None:
     assert "kubectl --namespace pages logs deployment/crawl-dehusk" in said
     assert "port-forward" in said
     assert ("describe scaledobject" in said) == ("keda" in values)
+    scheme = "https" if values.get("monitoring", {}).get("tls") else "http"
+    assert f"in a browser at {scheme}://127.0.0.1" in said
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
