@@ -87,8 +87,10 @@ def is_heading(path: str) -> bool:
 
 def heading_blocks(page: SegmentedPage, first: int, end: int) -> list[int]:
     """Return the blocks of a heading from `first` up to `end`, without buttons beside its text."""
-    blocks = list(range(first, end))
-    return [at for at in blocks if end == first + 1 or not _BUTTON.search(page.paths[at])] or blocks
+    if end == first + 1:
+        return [first]
+    blocks = range(first, end)
+    return [at for at in blocks if not _BUTTON.search(page.paths[at])] or [*blocks]
 
 
 def headline_block(page: SegmentedPage, url: str) -> int | None:
@@ -191,6 +193,8 @@ class _Search:
 
     def main_headings(self) -> list[int]:
         """Return the first blocks of the headings of level 1 that are the headline, or have its text."""
+        if not self._main:
+            return []
         name = normal(self._heading(self._titles()))
         return [each.block for each in self._main if each.name == name]
 

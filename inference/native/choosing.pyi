@@ -18,10 +18,20 @@ def headings_within(
     repeat: npt.NDArray[np.int32],
     least: float,
 ) -> npt.NDArray[np.bool_]: ...
+def symbols_within(
+    words: npt.NDArray[np.uint32],
+    content: npt.NDArray[np.uint8],
+    probabilities: npt.NDArray[np.float64],
+    repeat: npt.NDArray[np.int32],
+    least: float,
+) -> npt.NDArray[np.bool_]: ...
 def leave_repeats_out(
     probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32], better: float
 ) -> None: ...
 def expected_words(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32]) -> float: ...
+def expected_f1_of(
+    probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], content: npt.NDArray[np.uint8]
+) -> float | None: ...
 def most_probable(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32]) -> float: ...
 def best_expected_f(
     probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float, beta: float

@@ -91,6 +91,33 @@ def headings_within(
     return found
 
 
+def symbols_within(
+    const uint32_t[::1] words,
+    const uint8_t[::1] content,
+    const double[::1] probabilities,
+    const int32_t[::1] repeat,
+    double least,
+) -> object:
+    """Return the blocks without words that are left out between blocks of content.
+
+    The F1 of words, by which content is chosen, says nothing of braces in code and signs in cells. Their probability is
+    `least` or more, and copies are not returned. ValueError if the columns are not of the same blocks.
+    """
+    cdef Py_ssize_t count = len(words), block, each, first = 0
+    if not len(content) == len(probabilities) == len(repeat) == count:
+        raise ValueError(f"a mismatch: {count} numbers of words, {len(content)} blocks")
+    found = np.zeros(count, np.bool_)
+    cdef uint8_t[::1] column = found.view(np.uint8)
+    for block in range(count):
+        if not words[block] and not content[block]:
+            continue
+        if first and content[first - 1] and content[block]:
+            for each in range(first, block):
+                column[each] = probabilities[each] >= least and repeat[each] < 0
+        first = block + 1
+    return found
+
+
 def leave_repeats_out(double[::1] probabilities, const int32_t[::1] repeat, double better) -> None:
     """Set all but one copy of each repeated block to 0; the first is kept if its probability is at least `better`."""
     cdef Buffer copies = Buffer(NULL, 0, 0)
@@ -127,6 +154,19 @@ def expected_words(const double[::1] probabilities, const uint32_t[::1] words) -
     for block in range(len(words)):
         expected += probabilities[block] * words[block]
     return expected
+
+
+def expected_f1_of(const double[::1] probabilities, const uint32_t[::1] words, const uint8_t[::1] content) -> object:
+    """Return the F1 that is expected of the words of this content; None without any."""
+    cdef Py_ssize_t block
+    cdef double kept = 0, right = 0
+    if not len(words) == len(content) == len(probabilities):
+        raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
+    for block in range(len(words)):
+        if content[block]:
+            right += probabilities[block] * words[block]
+            kept += words[block]
+    return 2 * right / (kept + expected_words(probabilities, words)) if kept else None
 
 
 def most_probable(const double[::1] probabilities, const uint32_t[::1] words) -> float:

@@ -180,8 +180,8 @@ def segment(
 
 def _check_tags(html: bytes, max_blocks: int) -> None:
     """Raise `PageError` if the tags of a page are too many."""
-    tags, most = count_tags(html), _TAGS_PER_BLOCK * max_blocks
-    if tags > most:
+    most = _TAGS_PER_BLOCK * max_blocks
+    if len(html) > most and (tags := count_tags(html)) > most:
         detail = f"the page has {tags:,} tags, more than {_TAGS_PER_BLOCK} for each of {max_blocks:,} blocks"
         raise PageError(BrokenReason.TOO_MANY_BLOCKS, detail)
 

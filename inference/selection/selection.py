@@ -9,12 +9,14 @@ import numpy.typing as npt
 
 from dehusk.inference.native.choosing import (
     best_expected_f,
+    expected_f1_of,
     expected_words,
     headings_within,
     leave_repeats_out,
     likely_comments,
     most_probable,
     rounded,
+    symbols_within,
 )
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Favor
@@ -225,7 +227,7 @@ def candidates(
     comments: npt.NDArray[np.float32] | None,
     *,
     drop_hidden: bool,
-) -> tuple[Probabilities, Bools]:
+) -> tuple[npt.NDArray[np.float64], Bools]:
     """Return the probability of each block to be chosen, and True for user comments, both of shape [T]."""
     likely = probabilities * ~page.hidden if drop_hidden else probabilities
     return likely, user_comments(probabilities, comments, page.words, page.alike)
@@ -242,20 +244,23 @@ def _chosen(
     likely, is_comment = candidates(page, probabilities, comments, drop_hidden=options.drop_hidden)
     weights, threshold = weigh(likely, page.words, page.repeat, is_comment, options.favor)
     content = is_comment if threshold is None else weights >= threshold
-    expected_f1 = _expected_f1(likely if threshold is None else weights, page.words, content)
+    expected_f1 = expected_f1_of(likely if threshold is None else weights, page.words, content.view(np.uint8))
     is_comment = is_comment & ~content
     if page.headings is not None:
         content |= headings_within(
             page.headings.view(np.uint8),
             content.view(np.uint8),
-            likely.astype(np.float64, copy=False),
+            likely,
             page.hidden.view(np.uint8),
             page.repeat,
             MIN_PROBABILITY_OF_HEADING,
         )
     if page.link_lists is not None:
         content |= _lists_within(page.link_lists, content, likely, page) & ~is_comment
-    content |= _symbols_within(content, likely, page) & ~is_comment
+    symbols = symbols_within(
+        page.words, content.view(np.uint8), likely, page.repeat, MIN_PROBABILITY_OF_SYMBOLS
+    )
+    content |= symbols & ~is_comment
     if options.drop_hidden:
         content &= ~page.hidden
         is_comment &= ~page.hidden
@@ -277,32 +282,6 @@ def _lists_within(
         if (probabilities[first:end] * words).sum() >= MIN_PROBABILITY_OF_LIST * max(1, words.sum()):
             found[first:end] = page.repeat[first:end] < 0
     return found
-
-
-def _symbols_within(content: Bools, probabilities: Probabilities, page: EncodedPage) -> Bools:
-    """Return True for the blocks without words that go with the content around them, shape [T].
-
-    The F1 of words, by which content is chosen, says nothing of braces in code and signs in cells.
-    """
-    is_open: Bools = (page.words == 0) & ~content
-    if not is_open.any():
-        return is_open
-    numbers, end = np.arange(len(content)), len(content)
-    before = np.maximum.accumulate(np.where(is_open, -1, numbers))
-    after = np.minimum.accumulate(np.where(is_open, end, numbers)[::-1])[::-1]
-    is_content = np.append(content, False)  # neither before the first block nor after the last
-    is_likely = (probabilities >= MIN_PROBABILITY_OF_SYMBOLS) & (page.repeat < 0)
-    found: Bools = is_open & is_content[before] & is_content[after] & is_likely
-    return found
-
-
-def _expected_f1(probabilities: Probabilities, words: npt.NDArray[np.uint32], content: Bools) -> float | None:
-    """Return the F1 that is expected of the words of this content; None without any."""
-    kept = int(words[content].sum())
-    if not kept:
-        return None
-    right_of_all = probabilities * words
-    return float(2 * right_of_all[content].sum() / (kept + right_of_all.sum()))
 
 
 def calibrate(expected_f1: float) -> float:
