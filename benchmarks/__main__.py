@@ -211,6 +211,8 @@ def _measure_pages(title: str, pages: list[Page], options: _Options) -> ratios.R
     """Measure the steps and the stream; return the ratios of the steps."""
     times = steps.measure(pages, options.model, 1 if options.only == "stream" else options.rounds)
     _show(steps.report(title, pages, times))
+    if options.wants("steps"):
+        _show(steps.by_size(title, pages, options.model, options.rounds))
     if options.wants("stream"):
         peers = {name: times[step] for name, step in _PEERS.items()}
         _show(stream.report(stream.measure(pages, options.labelers, options.repeat), peers))

@@ -1,5 +1,6 @@
 """CPU time of the steps of a page, compared with the bare parse and other extractors."""
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -49,8 +50,11 @@ PARSE = "bare parse (selectolax)"
 PEERS = (PARSE, RESILIPARSE, TRAFILATURA)
 
 
+_SIZES = (0, 50, 100, 200, 400)
+"""Least kilobytes of the pages that are compared by their size."""
+
+
 def _steps(model: str) -> tuple[Step, ...]:
-    clean = with_dehusk(model)
     return (
         Step(PARSE, lambda page: LexborHTMLParser(page.html)),
         Step("decode + segment", lambda page: segment(decode(page.html))),
@@ -58,9 +62,17 @@ def _steps(model: str) -> tuple[Step, ...]:
         Step(
             "all before the model, with metadata", lambda page: prepare(RawPage(page.url, decode(page.html)))
         ),
+        *_both(model),
+        Step(TRAFILATURA, lambda page: trafilatura_text(page.html), _SLOW_EVERY),
+    )
+
+
+def _both(model: str) -> tuple[Step, Step]:
+    """Return all steps as one, and the peer that they are compared with."""
+    clean = with_dehusk(model)
+    return (
         Step(f"all, with {model} (onnx)", lambda page: clean(page.html, page.url)),
         Step(RESILIPARSE, lambda page: resiliparse_text(page.html)),
-        Step(TRAFILATURA, lambda page: trafilatura_text(page.html), _SLOW_EVERY),
     )
 
 
@@ -94,4 +106,18 @@ def report(title: str, pages: Sequence[Page], times: dict[str, float]) -> str:
         f"{'':38}  ms/page  x parse  x resiliparse",
     ]
     lines += [f"{name:38} {ms:8.2f} {ms / parse:8.2f} {ms / peer:14.2f}" for name, ms in times.items()]
+    return "\n".join(lines)
+
+
+def by_size(title: str, pages: Sequence[Page], model: str, rounds: int) -> str:
+    """Return a table of the times of all steps and of resiliparse for pages of different sizes."""
+    both = _both(model)
+    lines = [f"{title + ', by size':32} pages     KB  ms/page  resiliparse  x resiliparse"]
+    for least, end in zip(_SIZES, (*_SIZES[1:], sys.maxsize), strict=True):
+        some = [page for page in pages if least <= len(page.html) // 1000 < end]
+        if some:
+            own, peer = best_times(both, some, rounds).values()
+            size = sum(len(page.html) for page in some) / len(some) / 1000
+            name = f"from {least} KB"
+            lines.append(f"{name:32} {len(some):5} {size:6.0f} {own:8.2f} {peer:12.2f} {own / peer:14.2f}")
     return "\n".join(lines)

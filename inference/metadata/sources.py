@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from dehusk.inference.metadata.json_ld import Item, by_id, is_content, main_item, read_items, values
 from dehusk.inference.metadata.values import join_address
@@ -99,9 +100,8 @@ class Sources:
         return _LIST.match(self.url) is not None
 
     def meta(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield the contents of `<meta>` of these names, in the order of the names."""
-        for name in names:
-            yield from self.metas.get(name, ())
+        """Return the contents of `<meta>` of these names, in the order of the names."""
+        return chain.from_iterable(filter(None, map(self.metas.get, names)))
 
     def main_values(self, name: str) -> list[object]:
         """Return the values of a property of the object that describes the page in JSON-LD."""
