@@ -259,14 +259,14 @@ static void fill_columns(const Page *page, const float *inputs, const Sums *sums
 }
 
 /* One direction of the LSTM. `projected` holds its inputs' share of the gates, in the order of `recurrent`: for each
-   PANEL of the hidden states, the gates i, o, f and c of these; so does each step, of both directions. Every other step
-   reads the weights from behind, so that it finds half of them in the first cache. */
+   PANEL of the hidden states, the gates i, o, f and c of these. Every other step reads the weights from behind, so that
+   it finds half of them in the first cache. */
 static void recur(const float *projected, int steps, const float *recurrent, int is_backward, float *states) {
     float hidden[2][HIDDEN] = {{0}}, cells[HIDDEN] = {0};
     for (int number = 0; number < steps; number++) {
         int step = is_backward ? steps - 1 - number : number;
         int is_odd = number & 1, onwards = is_odd ? -1 : 1;
-        const float *before = hidden[is_odd], *inputs = projected + (size_t)step * 2 * GATES + is_backward * GATES;
+        const float *before = hidden[is_odd], *inputs = projected + (size_t)step * GATES;
         float *after = hidden[!is_odd];
         for (int part = 0; part < HIDDEN; part += PANEL) {
             int first = is_odd ? HIDDEN - PANEL - part : part;
@@ -291,10 +291,9 @@ static void recur(const float *projected, int steps, const float *recurrent, int
     }
 }
 
-/* The inputs of all blocks: as the trees read them, [blocks][INPUTS], and standardised. */
-static void read_inputs(const Weights *weights, const Page *page, float *inputs, float *standardised) {
-    const Vector most = (Vector){0} + INPUT_LIMIT;
-    for (int block = 0; block < page->blocks; block++, inputs += INPUTS, standardised += INPUTS) {
+/* The inputs of all blocks as the trees read them, [blocks][INPUTS]; the scores are there. */
+static void read_inputs(const Page *page, float *inputs) {
+    for (int block = 0; block < page->blocks; block++, inputs += INPUTS) {
         uint8_t bytes[INPUTS] = {0};
         memcpy(bytes, page->features + (size_t)block * BLOCK_COLUMNS, BLOCK_COLUMNS);
         memcpy(bytes + BLOCK_COLUMNS, page->links + (size_t)block * LINK_COLUMNS, LINK_COLUMNS);
@@ -303,11 +302,26 @@ static void read_inputs(const Weights *weights, const Page *page, float *inputs,
         for (int place = 0; place < INPUTS; place += WIDTH)
             store(inputs + place, __builtin_convertvector(*(const Bytes *)(bytes + place), Vector));
         memcpy(inputs + FIRST_SCORE, scores, sizeof scores);
+    }
+}
+
+/* The dense layer, [blocks][DENSE], of inputs that are standardised; `of_page` is added to all. */
+static void weigh_inputs(
+    const Weights *weights, const float *inputs, int blocks, const float *of_page, float *dense
+) {
+    const Vector most = (Vector){0} + INPUT_LIMIT;
+    float standardised[TILE * INPUTS];
+    for (; blocks > 0; blocks -= TILE, inputs += TILE * INPUTS, dense += TILE * DENSE) {
+        int rows = blocks < TILE ? blocks : TILE;
         for (int place = 0; place < INPUTS; place += WIDTH) {
             Vector factor = load(weights->factors + place), offset = load(weights->offsets + place);
-            Vector none = load(weights->none + place), value = load(inputs + place) * factor + offset;
-            store(standardised + place, larger(smaller(value, most), -most) - none);
+            Vector none = load(weights->none + place);
+            for (int row = place; row < rows * INPUTS; row += INPUTS)
+                store(standardised + row, larger(smaller(load(inputs + row) * factor + offset, most), -most) - none);
         }
+        multiply(standardised, rows, INPUTS, weights->dense, DENSE, DENSE_VECTORS, of_page, dense);
+        for (int place = 0; place < rows * DENSE; place += WIDTH)
+            store(dense + place, larger(load(dense + place), (Vector){0}));
     }
 }
 
@@ -337,7 +351,7 @@ static void pool(const float *states, int steps, float *pooled) {
 
 /* The network: the logits of all blocks, [blocks][OUTPUTS], and of the kinds of page. */
 static void first_pass(
-    const Weights *weights, const Page *page, const float *standardised, Space space, float *logits, float *kinds
+    const Weights *weights, const Page *page, const float *inputs, Space space, float *logits, float *kinds
 ) {
     float of_page[DENSE];
     int blocks = page->blocks;
@@ -345,16 +359,17 @@ static void first_pass(
     float *means = take(&space, blocks * DENSE * sizeof *means);
     int32_t *step = take(&space, blocks * sizeof *step);
     weigh_page(weights, page, of_page);
-    multiply(standardised, blocks, INPUTS, weights->dense, DENSE, DENSE_VECTORS, of_page, dense);
-    for (int place = 0; place < blocks * DENSE; place += WIDTH)
-        store(dense + place, larger(load(dense + place), (Vector){0}));
+    weigh_inputs(weights, inputs, blocks, of_page, dense);
     int steps = join_steps(page, dense, means, step);
-    float *projected = take(&space, steps * 2 * GATES * sizeof *projected);
+    float *projected = take(&space, steps * GATES * sizeof *projected);
     float *states = take(&space, steps * 2 * HIDDEN * sizeof *states), pooled[4 * HIDDEN];
     float *of_steps = take(&space, steps * OUTPUTS * sizeof *of_steps), sums[OUTPUTS];
-    multiply(means, steps, DENSE, weights->inputs, 2 * GATES, GATE_VECTORS, weights->gate_biases, projected);
-    for (int is_backward = 0; is_backward < 2; is_backward++)
+    for (int is_backward = 0; is_backward < 2; is_backward++) {
+        const float *inputs_to = weights->inputs + is_backward * DENSE * GATES;
+        const float *biases = weights->gate_biases + is_backward * GATES;
+        multiply(means, steps, DENSE, inputs_to, GATES, GATE_VECTORS, biases, projected);
         recur(projected, steps, weights->recurrent + is_backward * HIDDEN * GATES, is_backward, states);
+    }
     pool(states, steps, pooled);
     weigh_pooled(pooled, weights->output_page, weights->output_bias, OUTPUTS, sums);
     weigh_pooled(pooled, weights->kinds, weights->kind_bias, KINDS, kinds);
@@ -410,11 +425,10 @@ static void answer_page(const Weights *weights, const Page *page, char *memory, 
     Space space = {memory};
     size_t numbers = (size_t)page->blocks * INPUTS;
     float *inputs = take(&space, numbers * sizeof *inputs);
-    float *standardised = take(&space, numbers * sizeof *standardised);
     float *logits = take(&space, page->blocks * OUTPUTS * sizeof *logits);
     score_tokens(weights, page, space, inputs);
-    read_inputs(weights, page, inputs, standardised);
-    first_pass(weights, page, standardised, space, logits, answer->kinds);
+    read_inputs(page, inputs);
+    first_pass(weights, page, inputs, space, logits, answer->kinds);
     softmax(answer->kinds, KINDS);
     for (int block = 0; block < page->blocks; block++)
         answer->comments[block] = sigmoid(logits[block * OUTPUTS + 1]);

@@ -60,7 +60,7 @@ typedef struct {
 
 /* Bytes that suffice for all arrays of a page. */
 static inline size_t space_of(int blocks, int elements) {
-    size_t of_block = sizeof(float) * (2 * INPUTS + 2 * DENSE + 2 * GATES + 2 * HIDDEN + 2 * OUTPUTS) + 64;
+    size_t of_block = sizeof(float) * (INPUTS + 2 * DENSE + GATES + 2 * HIDDEN + 2 * OUTPUTS) + 64;
     size_t of_element = sizeof(float) * (ELEMENT_ROW + ELEMENT_ROW / 2 + 6) + sizeof(int32_t);
     return blocks * of_block + (size_t)(elements + 1) * of_element + 4096;
 }
