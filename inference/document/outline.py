@@ -46,6 +46,8 @@ _NO_LANGUAGE = frozenset(
 """Names by which highlighters are told that text is of no language."""
 _MAX_EMPTY_CELLS = 10
 """Limit of empty cells for each filled one; with more, it is no table."""
+_MAX_HEADS = 4
+"""Limit of the rows that name the columns of a table; with more, header cells are its data."""
 _RUNNING_TEXT = 200
 """Limit of characters in a cell of several blocks; with more, its table is a layout table."""
 _MAX_FORMULA_LINES = 40
@@ -166,7 +168,9 @@ class _BlockBuilder:
             return self.blocks_of(node)
         above = self.blocks_of(Node(0, 0, others))
         images: list[Block] = [image for row in rows for image in row.images()]
-        above += _take_titles(grid) if self._tables else []
+        if self._tables:
+            above += _take_titles(grid)
+            _merge_heads(grid)
         return [*above, *images, Table(grid)] if self._tables else [*above, *images]
 
 
@@ -259,6 +263,29 @@ def _take_titles(grid: list[list[Cell]]) -> list[Block]:
     titles: list[Block] = [Paragraph(cell.lines) for row in grid[:heads] for cell in row if cell.lines]
     del grid[:heads]
     return titles
+
+
+def _merge_heads(grid: list[list[Cell]]) -> None:
+    """Merge rows of header cells on top, some of which span others, to one that names each column in full."""
+    count = next((row for row, cells in enumerate(grid) if not _is_head(cells)), len(grid))
+    heads = grid[:count]
+    if not 1 < count <= _MAX_HEADS or count == len(grid) or all(cell.lines for row in heads for cell in row):
+        return
+    for row, cells in enumerate(heads[:-1]):
+        above = Cell()
+        for column, cell in enumerate(cells):
+            if any(each[column].lines for each in heads[row + 1 :]):
+                above = cell if cell.lines else above
+                cells[column] = above
+            elif cell.lines:
+                above = Cell()
+    columns = ([line for cell in column for line in cell.lines] for column in zip(*heads, strict=True))
+    grid[:count] = [[Cell(lines, is_header=True) for lines in columns]]
+
+
+def _is_head(row: list[Cell]) -> bool:
+    """Return True for a row of several header cells with text."""
+    return not _is_title(row) and all(cell.is_header for cell in row if cell.lines)
 
 
 def _is_title(row: list[Cell]) -> bool:

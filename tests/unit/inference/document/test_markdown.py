@@ -449,6 +449,23 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
             "| x |  |\n| --- | --- |\n| a | b |\n| c | d |",
         ),
         ("<tr><th colspan=2>x<tr><th>a<th>b", "| x |  |\n| --- | --- |\n| a | b |"),
+        (
+            "<tr><th rowspan=2>a<th colspan=2>b<th>c<tr><th>d<th>e<tr><td>f<td>g<td>h<td>i",
+            "| a | b d | b e | c |\n| --- | --- | --- | --- |\n| f | g | h | i |",
+        ),
+        (
+            "<thead><tr><th>x<th colspan=4>a<tr><th><th colspan=2>b<th colspan=2>c"
+            "<tr><th>d<th>e<th>f<th>g<th>h</thead><tr><td>1<td>2<td>3<td>4<td>5",
+            "| x d | a b e | a b f | a c g | a c h |\n| --- | --- | --- | --- | --- |\n| 1 | 2 | 3 | 4 | 5 |",
+        ),
+        (
+            "<tr><th>a<th>b<tr><th>c<th>d<tr><td>e<td>f",
+            "| a | b |\n| --- | --- |\n| c | d |\n| e | f |",
+        ),
+        (
+            "<tr><th>a<th>b<tr><th>c<th><tr><td>d<td>e",
+            "| a | b |\n| --- | --- |\n| c |  |\n| d | e |",
+        ),
         ("<tr><td>a<td>b", "a\n\nb"),
         ("<tr><td>a<tr><td>b", "a\n\nb"),
         ("<tr><th>a<th>b<tr><td><pre>c|d</pre><td>e", "| a | b |\n| --- | --- |\n| `c\\|d` | e |"),
