@@ -52,6 +52,8 @@ _MIN_LOWER, _MIN_MOST = 4, 0.7
 
 _WEAK = re.compile(r"\s*:\s+|\s+:|\s+-|-\s+|,\s+")
 """Separators before or after the site's name alone."""
+_DASH = " - "
+"""Separator that a heading may lack, as forums have it after the prefix of a thread."""
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
 _OF_SITE = re.compile(r"/(?:a|header)(?:/|\Z)")
 """Path of a heading that may name the site on all of its pages."""
@@ -312,7 +314,8 @@ class _Search:
             each for each in self._main if any(_is_within(each.name, own) for own in owns)
         ]
         if named:
-            return max(named, key=lambda each: len(each.name)).text
+            text = max(named, key=lambda each: len(each.name)).text
+            return next((own.text for own in owns if own.text.replace(_DASH, " ") == text), text)
         lengths = (min(map(len, exact), default=0) // 2, 2 * max(map(len, exact), default=0))
         return next((each.text for each in self._headings_of((2, 3), lengths) if each.name in exact), "")
 

@@ -64,6 +64,8 @@ def headline_of(html: str) -> str | None:
         ("On foxes", "<h1><span>On</span> <div>foxes</div></h1><h1>Food</h1>", "On foxes"),
         ("Foxes in wild", "<h1>Animal <b>foxes</b><button>Copy path</button></h1>", "Animal foxes"),
         ("On foxes", "<h1><button><div>On</div><div>foxes</div></button></h1>", "On foxes"),
+        ("Food - On foxes | Wildlife", "<h1><span>Food</span>&nbsp;On foxes</h1>", "Food - On foxes"),
+        ("Food - On foxes | Wildlife", "<h1>Food: On foxes</h1>", "Food: On foxes"),
         ("On &amp;nbsp; and foxes", "<h1>On &amp;nbsp; and foxes</h1>", "On &nbsp; and foxes"),
         ("Foxes &amp; hens", "<h1>Foxes &amp; hens</h1>", "Foxes & hens"),
         ("Foxes &#x26; hens", "<h1>Foxes &amp;#x26; hens</h1>", "Foxes & hens"),
