@@ -57,6 +57,8 @@ _DASH = " - "
 _HEADING = re.compile(r"/h[1-6](?:/|\Z)")
 _OF_SITE = re.compile(r"/(?:a|header)(?:/|\Z)")
 """Path of a heading that may name the site on all of its pages."""
+_ELSEWHERE = re.compile(r"/(?:a|aside|footer|nav)(?:/|\Z)")
+"""Path of a heading that leads elsewhere, as the name of the site does, or is beside the content."""
 _BUTTON = re.compile(r"/h[1-6]/(?:.+/)?button(?:/|\Z)")
 """Path of a button in a heading, such as one that copies its address."""
 _WORDS = re.compile(r"\w+")
@@ -345,13 +347,14 @@ class _Search:
         return ""
 
     def _sole(self, owns: Sequence[_Own]) -> str:
-        """Return the only heading of level 1, unless it is in the last part of a title."""
-        texts = {
-            each.name: each.text
+        """Return the only heading of level 1, unless it is in the last part of a title, or `_ELSEWHERE`."""
+        found = {
+            each.name: each
             for each in self._main
             if not self._is_shared(each) and not any(contains(own.tail, each.name) for own in owns)
         }
-        return next(iter(texts.values())) if len(texts) == 1 else ""
+        only = next(iter(found.values())) if len(found) == 1 else None
+        return "" if only is None or _ELSEWHERE.search(self._page.paths[only.block]) else only.text
 
     def _first(self) -> str:
         """Return the first heading, where other pages of the site are known not to have it.
