@@ -50,6 +50,8 @@ _OF_READER = frozenset(
     crc32(b"c:" + word) for word in (b"comment", b"review", b"reviews", b"testimonial", b"testimonials")
 )
 """Parts that the classes of comments and reviews by readers and of what is in them have."""
+_OF_POST = frozenset(crc32(b"c:" + word) for word in (b"postbit", b"postcontainer"))
+"""Such parts of posts in vBulletin's threads, which some sites declare as comments."""
 _META_LEVELS, _READER_LEVELS = 2, 4
 """Elements around a block whose classes are looked at."""
 
@@ -67,10 +69,12 @@ WEIGHTS = {
     "before 2": 1.3,
     "begins": 0.3,
     "class meta": 0.3,
+    "class post": 0.8,
     "dl": -0.7,
     "earliest": 1.0,
     "first": 0.9,
     "first alike": 1.2,
+    "first alike 2": 0.85,
     "footer in main": 1.6,
     "header": -1.9,
     "header in main": 0.8,
@@ -168,6 +172,8 @@ def candidates(page: SegmentedPage, head: int | None, hints: Hints) -> list[Cand
         ]
         if _is_within(_META, _META_LEVELS, structure, ends, each.at):
             features.append("class meta")
+        if _is_within(_OF_POST, _READER_LEVELS, structure, ends, each.at):
+            features.append("class post")
         for mention, label, own in _labeled(page, each):
             if label is DateLabel.OTHER:
                 continue
@@ -255,15 +261,17 @@ def _surroundings(page: SegmentedPage, block: DatedBlock) -> Iterator[str]:
 def _repetition(page: SegmentedPage, at: int, dated: Sequence[DatedBlock], head: int | None) -> Iterator[str]:
     """Yield features of a block whose path others with dates have: of lists, comments, posts of a forum."""
     same = [each.at for each in dated if page.paths[each.at] == page.paths[at]]
-    if len(same) < 3:
-        if len(same) == 2:
-            yield "alike 2"
+    if len(same) < 2:
         return
-    yield "alike"
+    yield "alike" if len(same) > 2 else "alike 2"
     if 2 * sum(_is_headed(page, each, head) for each in same) > len(same):
         yield "listed"
-    elif head is not None and at == next((each for each in same if each > head), None):
+    elif head is None or at != next((each for each in same if each > head), None):
+        return
+    elif len(same) > 2:
         yield "first alike"
+    elif at == same[0] and len(page.texts[at]) <= _MEDIUM:
+        yield "first alike 2"
 
 
 def _is_headed(page: SegmentedPage, at: int, head: int | None) -> bool:
@@ -331,8 +339,9 @@ def _is_within(
         if element in outside:
             return False
         end = int(ends[element])
-        if not tokens.isdisjoint(structure.tokens[end - int(structure.token_counts[element]) : end].tolist()):
-            return True
+        own = structure.tokens[end - int(structure.token_counts[element]) : end].tolist()
+        if not tokens.isdisjoint(own):
+            return tokens is not _OF_READER or _OF_POST.isdisjoint(own)
     return False
 
 

@@ -86,6 +86,7 @@ def test_the_day_of_publication_is_found_near_the_headline(html: str) -> None:
             + "</ul>"
         ),
         "".join(f"<h2><a href=x>Story {day}</a></h2><p>May {day}, 2024</p>" for day in range(1, 9)),
+        f"{TITLE}<h1>On red foxes</h1><p>a<p>b<p>c" + f"<h2>Story</h2><div>May 1, 2024</div>{PROSE}" * 2,
         "<title>Prices of May 1, 2024</title><h1>Prices of May 1, 2024</h1>" + PROSE,
     ],
 )
@@ -102,6 +103,24 @@ def test_posts_of_a_forum_have_the_date_of_the_first() -> None:
     found = read(f"{TITLE}<h1>On red foxes</h1>{posts}")
     assert found.published is not None
     assert found.published.isoformat() == "2024-05-01T10:00:00+02:00"
+
+
+def test_the_first_of_two_posts_has_the_date() -> None:
+    menu = "<ul>" + "<li>Menu" * 9 + "</ul>"
+    posts = "".join(f"<table><tr><td>May {day}, 2024<tr><td>{PROSE}</table>" for day in (1, 2))
+    assert read(f"{TITLE}<h1>On red foxes</h1>{menu}{posts}").published_day == DAY
+
+
+def test_posts_of_vbulletin_that_are_declared_as_comments_have_the_date_of_the_first() -> None:
+    menu = "<ul>" + "<li>Menu" * 9 + "</ul>"
+    posts = "<ol>" + "".join(
+        "<li class='postbit postcontainer' itemscope itemtype=http://schema.org/Comment>"
+        f"<div class=posthead>05-0{day}-2024, 09:03 AM</div><div>ann</div><div>{PROSE}</div></li>"
+        for day in range(1, 4)
+    )
+    html = f"<html lang=en>{TITLE}<h1>Thread: On red foxes</h1>{menu}{posts}"
+    assert read(html).published_day == DAY
+    assert read(html.replace("postbit postcontainer", "comment")).published is None
 
 
 def test_posts_that_repeat_the_headline_have_the_date_of_the_first() -> None:
