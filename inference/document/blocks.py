@@ -66,6 +66,8 @@ class Line:
     text: str
     spans: list[Span] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
+    indent: int = 0
+    """Characters that its first line is indented by, if it is code."""
 
 
 @dataclass(slots=True)

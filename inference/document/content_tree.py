@@ -46,8 +46,6 @@ class Leaf:
     boundary: int
     """`Boundary` flags between it and the kept block before."""
     hidden: bool
-    indent: int
-    """Characters that its first line is indented by, if it is code."""
 
 
 @dataclass(slots=True)
@@ -147,11 +145,12 @@ class _Reader:
             if block in self._between:
                 yield from self._between[block]
             if content[block]:
-                line = Line(self._page.texts[block], nest(self._marks_of(block)), self._within.get(block, []))
+                indent = self._markup.indents.get(block, 0)
+                marks, images = nest(self._marks_of(block)), self._within.get(block, [])
+                line = Line(self._page.texts[block], marks, images, indent)
                 _move_behind_links(line)
                 in_row = columns[block] > 0
-                indent = self._markup.indents.get(block, 0)
-                yield containers[block], Leaf(line, holders[block], in_row, boundary, hidden[block], indent)
+                yield containers[block], Leaf(line, holders[block], in_row, boundary, hidden[block])
                 boundary = 0
         yield from self._between.get(len(containers), ())
 

@@ -1,7 +1,8 @@
 """Outline of a page: its content tree as headings, paragraphs, lists and tables, for Markdown and HTML."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import dedent
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +87,7 @@ class _BlockBuilder:
             if isinstance(block, Paragraph) and len(block.lines) > 1:
                 block.lines = _join_formulas(block.lines, typesets=self._typesets)
                 if all(map(_is_code, block.lines)):
-                    blocks[position] = Code("\n".join(line.text for line in block.lines), "")
+                    blocks[position] = Code(dedent(_code(block.lines)), "")
         return blocks
 
     def _read(self, node: Node) -> list[Block]:
@@ -137,7 +138,7 @@ class _BlockBuilder:
         return item
 
     def _code(self, node: Node) -> list[Block]:
-        text = "\n".join(" " * leaf.indent + leaf.line.text for leaf in node.leaves())
+        text = _code(leaf.line for leaf in node.leaves())
         return [Code(text, self._language(node.value))] if text else [*node.images()]
 
     def _heading(self, node: Node) -> list[Block]:
@@ -172,6 +173,10 @@ class _BlockBuilder:
             above += _take_titles(grid)
             _merge_heads(grid)
         return [*above, *images, Table(grid)] if self._tables else [*above, *images]
+
+
+def _code(lines: Iterable[Line]) -> str:
+    return "\n".join(" " * line.indent + line.text for line in lines)
 
 
 def _goes_on(last: Leaf, leaf: Leaf) -> bool:

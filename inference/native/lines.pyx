@@ -1,10 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The text of a block from the texts in it: one line with its white space folded, or lines that are kept."""
 
+from libc.stdint cimport uint32_t
+
 from dehusk.inference.native.lexbor cimport String, decoded
-from dehusk.inference.native.utf8 cimport fold, has_windows, without_invisible
+from dehusk.inference.native.unicode cimport Py_UNICODE_ISSPACE
+from dehusk.inference.native.utf8 cimport fold, has_windows, read, without_invisible
 
 from textwrap import dedent
+
+cdef enum:
+    NO_BREAK_SPACE = 0xA0
 
 cdef dict WINDOWS = {number: bytes([number]).decode("cp1252", "ignore") for number in range(0x80, 0xA0)}
 """Characters that browsers take for control characters with numbers of windows-1252."""
@@ -28,6 +34,22 @@ cdef str kept(String text, int *indent):
         lines = dedent(lines)
         indent[0] = len(lines) - len(lines.lstrip())
     return lines.strip()
+
+
+cdef int hard_spaces(String text) noexcept:
+    """Return the width of the spaces before a text that are shown: those that do not break, and one after each."""
+    cdef size_t position = 0, length
+    cdef uint32_t character
+    cdef int width = 0
+    cdef bint is_hard = False
+    while position < text.length:
+        length = read(text.data + position, text.length - position, &character)
+        if not Py_UNICODE_ISSPACE(character):
+            break
+        width += character == NO_BREAK_SPACE or is_hard
+        is_hard = character == NO_BREAK_SPACE
+        position += length
+    return width
 
 
 cdef str _readable(String text):

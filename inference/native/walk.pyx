@@ -76,6 +76,7 @@ cdef class Walk:
     cdef char _shift  # character for the last raising or lowering since then, or its end, where digits meet
     cdef bint _in_code  # its last text is code
     cdef int _common, _block, _leaf_count
+    cdef int _margin  # width of what is shown before the text of a line of code that is not open yet
     cdef size_t _linked
     cdef Element *_last_link  # of its texts, and the one that most of them are in; NULL for none
     cdef Element *_main_link
@@ -294,6 +295,7 @@ cdef class Walk:
             if self._recording._waits:
                 self._recording.part()
             self._boundary |= PARAGRAPH
+            self._margin = 0
         return 0
 
     cdef int _part(self, char parts) except -1:
@@ -357,6 +359,8 @@ cdef class Walk:
         if space == text.length:
             if self._open and not self._rows.is_foreign(row) and not holds_no_text(self._rows.at(row)):
                 append(&self._leaves, text.data, text.length)
+            elif in_code and not preformatted and not self._open:
+                self._margin += lines.hard_spaces(text)
             return 0
         if text.data[0] >= 0x80 and self._open and not preformatted and utf8.shows_nothing(text.data, text.length):
             return self._pass_invisible(node)
@@ -426,14 +430,17 @@ cdef class Walk:
 
     cdef int _end_block(self) except -1:
         """End the open block, if any; the boundaries of one without text part its neighbours."""
+        cdef int indent = self._margin
+        self._margin = 0
         if not self._open:
             if self._recording._waits:
                 self._recording.part()
             return 0
         cdef Row *row = self._rows.at(self._block)
-        cdef int indent = 0
         if self._recording._events.used and not row.preformatted:
             self._recording.place(self._text())
+        if self._recording._whole and row.flags & CODE and not row.preformatted:
+            indent += lines.hard_spaces(self._text())
         text = lines.kept(self._text(), &indent) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
         if text:

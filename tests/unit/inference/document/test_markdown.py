@@ -389,6 +389,12 @@ def test_code_keeps_the_indentation_of_its_first_line(html: str, code: str) -> N
     ("html", "text"),
     [
         ("<p><code>a *b*<br>c <b>d</b></code>", "```\na *b*\nc d\n```"),
+        (
+            "<p><code>if a:<br>\n&nbsp;&nbsp;<b>b</b><br>&nbsp; &nbsp; c<br>d</code>",
+            "```\nif a:\n  b\n    c\nd\n```",
+        ),
+        ("<p><code>&nbsp;&nbsp;a</code><br><code>&nbsp;&nbsp;&nbsp;b</code>", "```\na\n b\n```"),
+        ("<p>&nbsp;&nbsp;<code>a<br>&nbsp;&nbsp;b</code>", "```\na\n  b\n```"),
         ("<p>so: <code>a<br>b</code>", "so: `a`\\\n`b`"),
         ("<p><code>a<br><a href=/b>b</a></code>", "`a`\\\n[`b`](https://a.test/b)"),
         ("<p><code>a</code>", "`a`"),
