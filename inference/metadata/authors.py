@@ -68,19 +68,32 @@ _SAID = re.compile(
 )
 _WHOLE = re.compile(_NAME)
 _AND = re.compile(r",?\s+(?:and|und|y|et|&)\s+|,\s*")
+_DAY_BEFORE = re.compile(
+    r"^(?:\w+day,?\s+)?(?:[^\W\d_]+\.?\s+\d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+[^\W\d_]+\.?),?\s+\d{4}"
+    r"\s*(?:[|•·–—-]\s*|(?=by\b|von\b))",
+    re.IGNORECASE,
+)
+"""Date at the beginning of a byline."""
 _AFTER_NAME = re.compile(
-    r"\s*(?:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*\d"
-    r"|\b(?:updated|published|posted|on|in)\b|[|•·–—]|\d).*$",
+    r"\s*(?:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*\d|\b\w+day\b,?\s+(?:\w+\.?\s+)?\d"
+    r"|\b(?:last\s+)?(?:updated|published|posted|on|in)\b|[|•·–—]|\s-\s|(?<![a-z0-9_])\d).*$",
     re.DOTALL | re.IGNORECASE,
 )
 """Text after the names: a date, a place, another part of the line."""
-_BY = re.compile(r"^(?:(?:written|posted|published)\s+)?(?:by|von|por|par)\b", re.IGNORECASE)
+_BY = re.compile(
+    r"^(?:(?:(?:written|posted|published|submitted)\s+)?(?:by|von|por|par)\b|authors?(?=\s*:))", re.IGNORECASE
+)
+_USER = re.compile(r"(?=.*[^\W\d_])\w[\w-]+")
+_BY_ONE = re.compile(r"by\s*:?\s+(?P<name>\S+)")
+"""Byline with a name of one word, which may be any."""
 _NO_NAME = frozenset(
     {
         *("about", "author", "authors", "by", "posted", "written", "view", "share", "read", "more"),
         *("follow", "sign", "log", "in", "staff", "editor", "news", "reviewed"),
     }
 )
+_NO_USER = frozenset("admin administrator guest newsdesk root team user webmaster wp_user".split())
+"""Names of one word that name nobody."""
 
 _CALLS = frozenset(
     """
@@ -178,19 +191,33 @@ def is_call(text: str) -> bool:
 
 
 def authors_in(bylines: Iterable[str]) -> list[str]:
-    """Return the names in the first text that has any."""
-    for text in bylines:
-        if len(text) <= _MAX_BYLINE and (names := _names_in(text)):
+    """Return the names in the first text that has any, else the one word that all texts are."""
+    short = [text for text in bylines if 0 < len(text) <= _MAX_BYLINE]
+    for text in short:
+        if names := _names_in(text):
             return names
-    return []
+    words = {text.strip(_AROUND_NAME) for text in short}
+    return [name for name in words if len(words) == 1 and _is_word(name)]
 
 
 def _names_in(byline: str) -> list[str]:
     """Return the names after `by`, or a text that is a name and nothing else."""
-    line = _AFTER_NAME.sub("", _BY.sub("by", byline))
+    line = _name_line(byline)
     if found := _SAID.search(line):
         return [name for name in _AND.split(found["names"]) if _is_name(name)]
+    if (one := _BY_ONE.fullmatch(line)) and _is_word(one["name"]):
+        return [one["name"]]
     return [line] if _WHOLE.fullmatch(line) and _is_name(line) else []
+
+
+def _name_line(byline: str) -> str:
+    """Return a byline without a date before the names, and without what follows them."""
+    return _AFTER_NAME.sub("", _BY.sub("by", _DAY_BEFORE.sub("", byline)))
+
+
+def _is_word(text: str) -> bool:
+    """Return True for a name of one word, such as one that a user has chosen."""
+    return _USER.fullmatch(text) is not None and text.lower() not in _NO_USER and _is_name(text)
 
 
 def _is_name(text: str) -> bool:

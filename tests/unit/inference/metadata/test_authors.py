@@ -16,11 +16,23 @@ from dehusk.inference.metadata.authors import author_name, authors_in, is_call
         ("May Lee", ["May Lee"]),
         ("Von Änne Groß", ["Änne Groß"]),
         ("Ann Lee Updated 3 hours ago", ["Ann Lee"]),
-        ("Ann", []),
+        ("Ann", ["Ann"]),
         ("About The Author", []),
         ("Sign In", []),
         ("12 posts by readers of this page", []),
         ("By Ann Lee " + "is a writer " * 10, []),
+        ("By Ann Lee Last updated: May 1, 2024", ["Ann Lee"]),
+        ("Ann Lee Tuesday, May 1, 2024", ["Ann Lee"]),
+        ("Ann Lee - Marketing Manager", ["Ann Lee"]),
+        ("Author: Ann Lee", ["Ann Lee"]),
+        ("May 1, 2024 | Ann Lee", ["Ann Lee"]),
+        ("12th of May 2024 by Ann Lee", ["Ann Lee"]),
+        ("By Ann", ["Ann"]),
+        ("Posted by redfox123 on Friday May 3, 2024", ["redfox123"]),
+        ("Von fraslo", ["fraslo"]),
+        ("ann_lee", ["ann_lee"]),
+        ("狐狸", ["狐狸"]),
+        *((text, []) for text in ("by admin", "By Staff", "Share", "2024", "Foxes 10 of them", "by: 2024")),
         ("", []),
     ],
 )
@@ -30,6 +42,11 @@ def test_names_are_read_from_a_byline(byline: str, names: list[str]) -> None:
 
 def test_the_first_byline_with_a_name_counts() -> None:
     assert authors_in(["", "Share", "By Ann Lee", "By Bo Doe"]) == ["Ann Lee"]
+
+
+def test_a_word_alone_is_a_name_if_all_bylines_are_it() -> None:
+    assert authors_in(["redfox", "", "redfox"]) == ["redfox"]
+    assert authors_in(["redfox", "Food"]) == []
 
 
 @pytest.mark.parametrize(
