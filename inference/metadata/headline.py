@@ -90,11 +90,22 @@ def is_heading(path: str) -> bool:
 
 
 def heading_blocks(page: SegmentedPage, first: int, end: int) -> list[int]:
-    """Return the blocks of a heading from `first` up to `end`, without buttons beside its text."""
+    """Return the blocks of a heading from `first` up to `end`, without buttons beside its text.
+
+    A button whose text is in the page's title is what the heading says.
+    """
     if end == first + 1:
         return [first]
     blocks = range(first, end)
-    return [at for at in blocks if not _BUTTON.search(page.paths[at])] or [*blocks]
+    return [at for at in blocks if not _is_button(page, at)] or [*blocks]
+
+
+def _is_button(page: SegmentedPage, at: int) -> bool:
+    """Return True for a block in a button of a heading whose text the title does not have."""
+    if not _BUTTON.search(page.paths[at]):
+        return False
+    text = normal(page.texts[at][:MAX_READ])
+    return not text or not contains(normal(page.title[:MAX_READ]), text)
 
 
 def headline_block(page: SegmentedPage, url: str) -> int | None:

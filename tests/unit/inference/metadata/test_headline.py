@@ -66,6 +66,7 @@ def headline_of(html: str) -> str | None:
         ("", "<h1>One</h1><h1>Two</h1>", None),
         ("On foxes", "<h1><span>On</span> <div>foxes</div></h1><h1>Food</h1>", "On foxes"),
         ("Foxes in wild", "<h1>Animal <b>foxes</b><button>Copy path</button></h1>", "Animal foxes"),
+        ("On foxes", "<h1><div>Part 1</div><button>On foxes</button></h1>", "Part 1 On foxes"),
         ("On foxes", "<h1><button><div>On</div><div>foxes</div></button></h1>", "On foxes"),
         ("Food - On foxes | Wildlife", "<h1><span>Food</span>&nbsp;On foxes</h1>", "Food - On foxes"),
         ("Food - On foxes | Wildlife", "<h1>Food: On foxes</h1>", "Food: On foxes"),
