@@ -5,6 +5,7 @@ weighed by its place, the text around it, its label and the classes of the eleme
 is taken if it is good enough.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from itertools import islice, pairwise
@@ -38,6 +39,8 @@ _SENTENCE_WORDS = 3
 _BESIDE = 3
 """Characters between two dates beside each other; also blocks between an entry of a list and its heading."""
 
+_OTHERS = re.compile(r"\b(?:site|website|policy|privacy|terms|cookies?|notice)\b")
+"""Words for what else a page may name with the date of its last change."""
 _META = frozenset(
     crc32(b"c:" + word)
     for word in (
@@ -202,9 +205,15 @@ def _last_change(page: SegmentedPage, head: int | None, hints: Hints) -> date | 
         for mention, label, _ in _labeled(page, block)
         if label is DateLabel.MODIFIED
         and mention.start
+        and _names(page.texts[block.at][: mention.start]) <= _names("" if head is None else page.texts[head])
         and len(page.texts[block.at]) - (mention.end - mention.start) <= _MEDIUM
     ]
     return changes[0] if len(changes) == 1 else None
+
+
+def _names(text: str) -> set[str]:
+    """Return the words of a text that name a site or its policies."""
+    return set(_OTHERS.findall(text.lower()))
 
 
 def _structure_of(page: SegmentedPage) -> Structure:

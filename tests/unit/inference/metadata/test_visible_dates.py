@@ -176,6 +176,8 @@ def test_the_last_change_is_read_from_the_end_of_the_page(foot: str) -> None:
         "<footer>Terms of use, which all who read this page agree to by what they do "
         "on it, and should read at times (updated May 1, 2024).</footer>",
         "<footer><p>News and updates</p><p>May 1, 2024</p></footer>",
+        "<footer>Site last updated: May 1, 2024</footer>",
+        "<footer>Privacy Policy (last updated May 1, 2024)</footer>",
         "<nav>Last updated on May 1, 2024</nav>",
         "<div class=comment><p>Last edited by Ann on May 1, 2024</div>",
         "<p>Last updated on May 1, 2024" + "<p>Short" * 50,
@@ -185,6 +187,12 @@ def test_the_last_change_is_read_from_the_end_of_the_page(foot: str) -> None:
 )
 def test_other_dates_at_the_end_are_no_change_of_the_page(html: str) -> None:
     assert read(page(below="<p>Short" * 100) + html).modified is None
+
+
+def test_the_last_change_of_a_policy_is_that_of_its_own_page() -> None:
+    foot = "<footer>Privacy Policy (last updated May 1, 2024)</footer>"
+    html = page(below="<p>Short" * 100) + foot
+    assert read(html.replace("On red foxes", "Our privacy policy")).modified_day == DAY
 
 
 def test_the_month_in_the_address_says_which_number_is_the_month() -> None:
