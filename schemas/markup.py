@@ -105,7 +105,7 @@ class Markup(PickledWithArrays):
     the title of a player, TeX."""
     strings: tuple[str, ...]
     indents: dict[int, int]
-    """Characters that the first line of some blocks of code is indented by beyond the others, by block."""
+    """Characters that code, or its first line beyond the others, is indented by, for some blocks."""
     typesets: bool
     """True if the page has a program that typesets the TeX in its text: MathJax or KaTeX."""
     typesets_dollars: bool

@@ -138,7 +138,7 @@ class _BlockBuilder:
         return item
 
     def _code(self, node: Node) -> list[Block]:
-        text = _code(leaf.line for leaf in node.leaves())
+        text = dedent(_code(leaf.line for leaf in node.leaves()))
         return [Code(text, self._language(node.value))] if text else [*node.images()]
 
     def _heading(self, node: Node) -> list[Block]:

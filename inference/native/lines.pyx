@@ -25,14 +25,14 @@ cdef str folded(String text):
 cdef str kept(String text, int *indent):
     """Return a preformatted text without invisible characters, indentation, and empty lines around it.
 
-    The indentation is that of all lines, and what the first one has beyond it, whose length `indent` becomes.
+    The indentation is that of all lines, and what the first one has beyond it, whose length is added to `indent`.
     """
     text.length = without_invisible(<unsigned char *> text.data, text.length)
     lines = _readable(text).replace("\xa0", " ")
     lines = "\n".join([line.rstrip() for line in lines.splitlines()]).strip("\n")
     if lines[:1].isspace():
         lines = dedent(lines)
-        indent[0] = len(lines) - len(lines.lstrip())
+        indent[0] += len(lines) - len(lines.lstrip())
     return lines.strip()
 
 
@@ -49,6 +49,21 @@ cdef int hard_spaces(String text) noexcept:
         width += character == NO_BREAK_SPACE or is_hard
         is_hard = character == NO_BREAK_SPACE
         position += length
+    return width
+
+
+cdef int kept_spaces(String text, int width) noexcept:
+    """Return the width of the spaces before a preformatted text, by those before and a white space; 0 with tabs."""
+    cdef size_t position = 0
+    cdef uint32_t character
+    while position < text.length:
+        position += read(text.data + position, text.length - position, &character)
+        if character == c"\n" or character == c"\r":
+            width = 0
+        elif character == c" " or character == NO_BREAK_SPACE:
+            width += 1
+        else:
+            return 0
     return width
 
 

@@ -328,7 +328,7 @@ cdef class Recording:
         return 0
 
     cdef int indent(self, int block, int length) except -1:
-        """Record how many characters the first line of code is indented by beyond the others."""
+        """Record how many characters code, or its first line beyond the others, is indented by."""
         if self._whole:
             self._indents[block] = length
         return 0

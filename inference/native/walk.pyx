@@ -285,6 +285,8 @@ cdef class Walk:
         return index
 
     cdef int _break(self, bint preformatted) except -1:
+        if not self._open:
+            self._margin = 0
         if preformatted:
             if self._open:
                 append(&self._leaves, b"\n", 1)
@@ -295,12 +297,13 @@ cdef class Walk:
             if self._recording._waits:
                 self._recording.part()
             self._boundary |= PARAGRAPH
-            self._margin = 0
         return 0
 
     cdef int _part(self, char parts) except -1:
         """Go on in preformatted text at the edge of an element in it, unless a line has just begun."""
-        if self._open and self._leaves.data[self._leaves.used - 1] != c"\n":
+        if not self._open:
+            self._margin = 0
+        elif self._leaves.data[self._leaves.used - 1] != c"\n":
             append(&self._leaves, &parts, 1)
         return 0
 
@@ -359,8 +362,10 @@ cdef class Walk:
         if space == text.length:
             if self._open and not self._rows.is_foreign(row) and not holds_no_text(self._rows.at(row)):
                 append(&self._leaves, text.data, text.length)
-            elif in_code and not preformatted and not self._open:
-                self._margin += lines.hard_spaces(text)
+            elif in_code and not self._open:
+                self._margin = lines.kept_spaces(text, self._margin) if preformatted else (
+                    self._margin + lines.hard_spaces(text)
+                )
             return 0
         if text.data[0] >= 0x80 and self._open and not preformatted and utf8.shows_nothing(text.data, text.length):
             return self._pass_invisible(node)
@@ -461,7 +466,7 @@ cdef class Walk:
             self._block_texts.drop(self._leaf_count)
         if self._recording._events.used or self._recording._depth:
             self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
-        if indent:
+        if indent and text:
             self._recording.indent(len(self.texts) - 1, indent)
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         self._last_link = self._main_link = NULL

@@ -378,6 +378,11 @@ def test_code_is_fenced_with_its_language(html: str, language: str) -> None:
     [
         ("<pre>    a:\n  b</pre>", "  a:\nb"),
         ("<pre>\n\n\ta\n\t\tb</pre>", "a\n\tb"),
+        ("<pre><code>\n    <i>a</i>:\n      b</code></pre>", "a:\n  b"),
+        ("<pre>  <span>  </span><b>a</b>\n  b</pre>", "  a\nb"),
+        ("<pre>\n <b> a</b>\n  b</pre>", "a\nb"),
+        ("<pre>  <br><b>a</b>\n b</pre>", "a\n b"),
+        ("<pre><div>  </div><div>a</div> b</pre>", "a\n b"),
         ("<pre>a\n<button>Copy</button>    b\n  c</pre>", "a\nCopy\n  b\nc"),
     ],
 )
