@@ -201,7 +201,7 @@ def _last_change(page: SegmentedPage, head: int | None, hints: Hints) -> date | 
         mention.when
         for block in changes_at_end(page, hints, head)
         if not _is_within(_OF_READER, _READER_LEVELS, structure, ends, block.at)
-        and not _is_headed(page, block.at, head)
+        and not _is_headed(page, block.at, head, after=0)
         for mention, label, _ in _labeled(page, block)
         if label is DateLabel.MODIFIED
         and mention.start
@@ -283,12 +283,15 @@ def _repetition(page: SegmentedPage, at: int, dated: Sequence[DatedBlock], head:
         yield "first alike 2"
 
 
-def _is_headed(page: SegmentedPage, at: int, head: int | None) -> bool:
-    """Return True for a block near a heading that is neither the headline nor that of a reply to it."""
+def _is_headed(page: SegmentedPage, at: int, head: int | None, *, after: int = _BESIDE) -> bool:
+    """Return True for a block near a heading that is neither the headline nor that of a reply to it.
+
+    It stands up to `_BESIDE` blocks before, or up to `after` blocks behind.
+    """
     headline = "" if head is None else page.texts[head]
     return any(
         near != at and is_heading(page.paths[near]) and not _is_of_post(page.texts[near], headline)
-        for near in range(max(0, at - _BESIDE), min(len(page.paths), at + _BESIDE + 1))
+        for near in range(max(0, at - _BESIDE), min(len(page.paths), at + after + 1))
     )
 
 

@@ -189,6 +189,11 @@ def test_other_dates_at_the_end_are_no_change_of_the_page(html: str) -> None:
     assert read(page(below="<p>Short" * 100) + html).modified is None
 
 
+def test_a_heading_after_the_last_change_is_of_what_follows() -> None:
+    foot = "<p>start.txt · Last modified: May 1, 2024<div><h3>Page tools</h3>"
+    assert read(page(below="<p>Short" * 100) + foot).modified_day == DAY
+
+
 def test_the_last_change_of_a_policy_is_that_of_its_own_page() -> None:
     foot = "<footer>Privacy Policy (last updated May 1, 2024)</footer>"
     html = page(below="<p>Short" * 100) + foot
