@@ -69,14 +69,14 @@ _SAID = re.compile(
 _WHOLE = re.compile(_NAME)
 _AND = re.compile(r",?\s+(?:and|und|y|et|&)\s+|,\s*")
 _DAY_BEFORE = re.compile(
-    r"^(?:\w+day,?\s+)?(?:[^\W\d_]+\.?\s+\d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+[^\W\d_]+\.?),?\s+\d{4}"
+    r"^(?:posted\s+(?:on\s+)?)?(?:\w+day,?\s+)?(?:[^\W\d_]+\.?\s+\d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+[^\W\d_]+\.?),?\s+\d{4}"
     r"\s*(?:[|•·–—-]\s*|(?=by\b|von\b))",
     re.IGNORECASE,
 )
 """Date at the beginning of a byline."""
 _AFTER_NAME = re.compile(
     r"\s*(?:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*\d|\b\w+day\b,?\s+(?:\w+\.?\s+)?\d"
-    r"|\b(?:last\s+)?(?:updated|published|posted|on|in)\b|[|•·–—]|\s-\s|(?<![a-z0-9_])\d).*$",
+    r"|\b(?:last\s+)?(?:updated|published|posted|on|in)\b|\bat\s+\d|[|•·–—]|\s[-@]|(?<![a-z0-9_])\d).*$",
     re.DOTALL | re.IGNORECASE,
 )
 """Text after the names: a date, a place, another part of the line."""
@@ -192,7 +192,7 @@ def is_call(text: str) -> bool:
 
 def authors_in(bylines: Iterable[str]) -> list[str]:
     """Return the names in the first text that has any, else the one word that all texts are."""
-    short = [text for text in bylines if 0 < len(text) <= _MAX_BYLINE]
+    short = [text for text in bylines if 0 < len(text) <= _MAX_BYLINE or _begins_byline(text)]
     for text in short:
         if names := _names_in(text):
             return names
@@ -212,7 +212,12 @@ def _names_in(byline: str) -> list[str]:
 
 def _name_line(byline: str) -> str:
     """Return a byline without a date before the names, and without what follows them."""
-    return _AFTER_NAME.sub("", _BY.sub("by", _DAY_BEFORE.sub("", byline)))
+    return _AFTER_NAME.sub("", _BY.sub("by", _DAY_BEFORE.sub("", byline))).strip(_AROUND_NAME)
+
+
+def _begins_byline(text: str) -> bool:
+    """Return True for a longer text that names an author first, before a date, for example."""
+    return _BY.match(text) is not None and len(_name_line(text[: 2 * _MAX_BYLINE])) <= _MAX_BYLINE // 2
 
 
 def _is_word(text: str) -> bool:
