@@ -204,7 +204,7 @@ class _Search:
             or self._title.text
         )
         found = readable(found)
-        return found if len(found) <= MAX_LENGTH and normal(found) else None
+        return found if len(found) <= MAX_LENGTH and any(map(str.isalnum, found)) else None
 
     def main_headings(self) -> list[int]:
         """Return the first blocks of the headings of level 1 that are the headline, or have its text."""

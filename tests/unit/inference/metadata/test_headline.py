@@ -277,6 +277,7 @@ DECLARED = st.fixed_dictionaries(
 
 @given(DECLARED, st.lists(st.tuples(st.integers(1, 4), TEXTS), max_size=4), st.integers(1, 9))
 @example({"title": "a|", "og_title": "", "site_name": "", "json_ld": ""}, [], 4)
+@example({"title": "", "og_title": "", "site_name": "", "json_ld": ""}, [(1, "\u2122")], 1)
 def test_whatever_a_page_declares_its_headline_is_sound(
     declared: dict[str, str], headings: list[tuple[int, str]], pages: int
 ) -> None:
