@@ -30,9 +30,12 @@ _AROUND_NAME = " ,;:|/–—-·•"
 """Signs that are no part of a name, at either end."""
 _LETTER = re.compile(r"[^\W\d_]")
 _UNSET = frozenset(
-    {"undefined", "null", "none", "n/a", "[object object]", "unknown", "google +", "google+", "google plus"}
+    {
+        *("undefined", "null", "none", "n/a", "[object object]", "unknown"),
+        *("google +", "google+", "google plus", "admin", "administrator", "webmaster", "wp_user"),
+    }
 )
-"""Words that scripts and templates print where nobody is named."""
+"""Words that scripts and templates print where nobody is named, and users that a system has at first."""
 _WORDS = re.compile(r"[^\W\d_]+")
 
 _MAX_WORDS = 4
@@ -92,7 +95,7 @@ _NO_NAME = frozenset(
         *("follow", "sign", "log", "in", "staff", "editor", "news", "reviewed"),
     }
 )
-_NO_USER = frozenset("admin administrator guest newsdesk root team user webmaster wp_user".split())
+_NO_USER = frozenset("guest newsdesk root team user".split()) | _UNSET
 """Names of one word that name nobody."""
 
 _CALLS = frozenset(

@@ -106,7 +106,9 @@ def test_a_call_to_do_something_is_no_author(text: str) -> None:
     assert author_name(text) is None
 
 
-@pytest.mark.parametrize("text", ["undefined", "null", "None", "N/A", "by undefined", "[object Object]"])
+@pytest.mark.parametrize(
+    "text", ["undefined", "null", "None", "N/A", "by undefined", "[object Object]", "Admin"]
+)
 def test_what_a_template_prints_for_nobody_is_no_author(text: str) -> None:
     assert author_name(text) is None
 
