@@ -79,12 +79,13 @@ _DAY_BEFORE = re.compile(
 """Date at the beginning of a byline."""
 _AFTER_NAME = re.compile(
     r"\s*(?:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*\d|\b\w+day\b,?\s+(?:\w+\.?\s+)?\d"
-    r"|\b(?:last\s+)?(?:updated|published|posted|on|in)\b|\bat\s+\d|[|•·–—]|\s[-@]|(?<![a-z0-9_])\d).*$",
+    r"|\b(?:last\s+)?(?:updated|published|posted|on|in)\b|\bat\s+\d|[|•·–—»]|\s[-@]|(?<![a-z0-9_])\d).*$",
     re.DOTALL | re.IGNORECASE,
 )
 """Text after the names: a date, a place, another part of the line."""
 _BY = re.compile(
-    r"^(?:(?:(?:written|posted|published|submitted)\s+)?(?:by|von|por|par)\b|authors?(?=\s*:))", re.IGNORECASE
+    r"^(?:(?:(?:written|post(?:ed)?|published|submitted)\s+)?(?:by|von|por|par)\b|authors?(?=\s*:))",
+    re.IGNORECASE,
 )
 _USER = re.compile(r"(?=.*[^\W\d_])\w[\w-]+")
 _BY_ONE = re.compile(r"by\s*:?\s+(?P<name>\S+)")

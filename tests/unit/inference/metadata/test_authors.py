@@ -35,6 +35,7 @@ from dehusk.inference.metadata.authors import author_name, authors_in, is_call
         ("By Ann", ["Ann"]),
         ("Posted by redfox123 on Friday May 3, 2024", ["redfox123"]),
         ("Von fraslo", ["fraslo"]),
+        ("Post by redfox » May 1, 2024 9:00 pm", ["redfox"]),
         ("ann_lee", ["ann_lee"]),
         ("狐狸", ["狐狸"]),
         *((text, []) for text in ("by admin", "By Staff", "Share", "2024", "Foxes 10 of them", "by: 2024")),
