@@ -327,7 +327,7 @@ class _Search:
             each for each in self._main if any(_is_within(each.name, own) for own in owns)
         ]
         if named:
-            text = max(named, key=lambda each: len(each.name)).text
+            text = max(named, key=lambda each: (each.name == owns[0].name, len(each.name))).text
             return next((own.text for own in owns if own.text.replace(_DASH, " ") == text), text)
         lengths = (min(map(len, exact), default=0) // 2, 2 * max(map(len, exact), default=0))
         return next((each.text for each in self._headings_of((2, 3), lengths) if each.name in exact), "")

@@ -56,6 +56,7 @@ def headline_of(html: str) -> str | None:
             "<h1>Wild</h1><h2>Foxes in winter</h2><h3>Foxes and winter in spring</h3>",
             "Wild",
         ),
+        ("On foxes | Wildlife", "<h1>On foxes | Wildlife</h1><h1>On foxes</h1>", "On foxes"),
         ("Foxes of winter", "<h1>Animals</h1><h1>Food</h1>", "Foxes of winter"),
         ("Foxes of winter", "<h1><a href=/>Animals</a></h1>", "Foxes of winter"),
         ("Foxes of winter", "<h1>Animals <a href=#b>link</a></h1>", "Animals link"),
