@@ -1,14 +1,19 @@
-"""A consumer that is open for a while, and leaves nothing open."""
+"""A consumer that is open for a while, leaves nothing open, and commits no longer than it has partitions."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.settings import KafkaSettings
+
+CHECK_SECONDS = 1.0
+"""Interval of the checks for deleted topics during a commit."""
 
 
 @asynccontextmanager
@@ -42,3 +47,42 @@ async def _stop(consumer: AIOKafkaConsumer) -> None:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
+
+
+def assignment_of(consumer: AIOKafkaConsumer) -> Any:  # noqa: ANN401 aiokafka has no types
+    """Return aiokafka's assignment with its positions, for which its own methods may wait."""
+    subscription = consumer._subscription.subscription  # noqa: SLF001 there is no getter
+    return subscription and subscription.assignment
+
+
+async def commit_while_assigned(consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> bool:
+    """Commit offsets and return True, or False for those of partitions or topics that have gone.
+
+    A commit ends with its assignment: aiokafka would repeat it as a member of the next generation, though
+    others may have committed later offsets of the partitions, or these may be of another topic by then.
+
+    Raises:
+        KafkaError: the commit was refused.
+    """
+    assignment = assignment_of(consumer)
+    kept = {each: offset for each, offset in offsets.items() if each in assignment.tps} if assignment else {}
+    if not kept:
+        return False  # aiokafka raises for an empty commit
+    committing = asyncio.create_task(consumer.commit(kept))
+    ends = [committing, assignment.unassign_future]
+    try:
+        while not committing.done():
+            await asyncio.wait(ends, timeout=CHECK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            may_go_on = assignment.active and _exist(consumer, kept)
+            if not (committing.done() or may_go_on):  # aiokafka would retry, and block a rebalance
+                return False
+        committing.result()
+    except (CommitFailedError, IllegalStateError):
+        return False  # another worker has the partition
+    finally:
+        committing.cancel()
+    return True
+
+
+def _exist(consumer: AIOKafkaConsumer, partitions: Iterable[TopicPartition]) -> bool:
+    return all(number in (consumer.partitions_for_topic(topic) or ()) for topic, number in partitions)

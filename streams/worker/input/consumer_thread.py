@@ -3,22 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import (
-    CommitFailedError,
     GroupAuthorizationFailedError,
-    IllegalStateError,
     KafkaError,
     TopicAuthorizationFailedError,
 )
-from aiokafka.structs import OffsetAndMetadata
 from faust.exceptions import ConsumerNotStarted
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
+from dehusk.streams.kafka.consumer import assignment_of, commit_while_assigned
 from dehusk.streams.kafka.errors import unreadable_batch
 from dehusk.streams.kafka.input_topics import is_pattern
 from dehusk.streams.worker.input.membership import Membership, rejoin_after_error
@@ -80,8 +79,6 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     logger = logging.getLogger("faust")
     _kept_out_by = ""
     """The last error that kept this worker out of its group."""
-    check_seconds = 1.0
-    """Interval of the checks for deleted topics during a commit."""
 
     def __init__(self, hooks: Hooks, membership: Membership, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
         super().__init__(*args, **options)
@@ -156,9 +153,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return {TP(each.topic, each.partition): assignment.state_value(each) for each in partitions}
 
     def _assignment(self) -> Any:  # noqa: ANN401 aiokafka has no types
-        """Return aiokafka's assignment with its positions, for which its own methods may wait."""
-        subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 there is no getter
-        return subscription and subscription.assignment
+        return assignment_of(self._ensure_consumer())
 
     async def seek_back(self) -> Mapping[TP, int | None]:
         """Seek to the committed offsets of the assigned partitions; return them, None where there is none.
@@ -202,40 +197,11 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return await self.ask(lambda _: self._commit(offsets))
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        """Commit offsets and return True, or False for those of partitions or topics that have gone.
-
-        A commit ends with its assignment: aiokafka would repeat it as a member of the next generation, though
-        others may have committed later offsets of the partitions, or these may be of another topic by then.
-        """
-        assignment = self._assignment()
-        if not assignment:
-            return False
-        committing = asyncio.create_task(self._commit_assigned(offsets))
-        ends = [committing, assignment.unassign_future]
-        try:
-            while not committing.done():
-                await asyncio.wait(ends, timeout=self.check_seconds, return_when=asyncio.FIRST_COMPLETED)
-                may_go_on = assignment.active and self._exist(offsets)
-                if not (committing.done() or may_go_on):  # aiokafka would retry, and block a rebalance
-                    return False
-            return committing.result()
-        finally:
-            committing.cancel()
-
-    async def _commit_assigned(self, offsets: Mapping[TP, int]) -> bool:
-        assigned = self.assignment()
-        kept = {
-            TopicPartition(*partition): OffsetAndMetadata(offset, "")
-            for partition, offset in offsets.items()
-            if partition in assigned
-        }
-        if not kept:
-            return False  # aiokafka raises for an empty commit
-        try:
-            await self._ensure_consumer().commit(kept)
-        except (CommitFailedError, IllegalStateError, *DENIED):
-            return False  # another worker has the partition, or this one may not commit at the moment
-        return True
+        """Commit offsets as `commit_while_assigned`; return False, too, while this worker may not commit."""
+        partitions = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
+        with suppress(*DENIED):
+            return await commit_while_assigned(self._ensure_consumer(), partitions)
+        return False
 
     async def rejoin_after_error(self) -> None:
         """Join the group again after an error, which aiokafka keeps, and waits, until somebody takes it."""
@@ -248,7 +214,3 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             if not isinstance(error, DENIED) and str(error) != self._kept_out_by:
                 _log.warning("group %s cannot be joined, which is tried again: %s", self.app.conf.id, error)
                 self._kept_out_by = str(error)
-
-    def _exist(self, partitions: Iterable[TP]) -> bool:
-        consumer = self._ensure_consumer()
-        return all(number in (consumer.partitions_for_topic(topic) or ()) for topic, number in partitions)

@@ -10,13 +10,13 @@ from typing import Annotated
 import msgspec
 import orjson
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.errors import IllegalStateError, KafkaError
+from aiokafka.errors import KafkaError
 
 from dehusk.schemas.documents import Origin
 from dehusk.streams.availability import Dependency, insist
 from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.client import METADATA_MS
-from dehusk.streams.kafka.consumer import started
+from dehusk.streams.kafka.consumer import commit_while_assigned, started
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.sites.revisits import FirstPage
@@ -158,9 +158,12 @@ class Requests:
     async def _commit(self, records: Iterable[ConsumerRecord]) -> None:
         """Commit requests; uncommitted ones are delivered again, and find nothing left to do."""
         try:
-            await self._consumer.commit(_next_offsets(records))
-        except (KafkaError, IllegalStateError) as error:
-            _log.info("revisit requests will be delivered again, as they could not be committed: %s", error)
+            if await commit_while_assigned(self._consumer, _next_offsets(records)):
+                return
+            reason: object = "their partitions have gone"
+        except KafkaError as error:
+            reason = error
+        _log.info("revisit requests will be delivered again, as they could not be committed: %s", reason)
 
 
 def _next_offsets(records: Iterable[ConsumerRecord]) -> Mapping[TopicPartition, int]:

@@ -23,6 +23,7 @@ from faust.tables.recovery import RebalanceAgain
 from faust.types import TP, Message
 from faust.types.tuples import ConsumerMessage
 
+from dehusk.streams.kafka import consumer as consumer_module
 from dehusk.streams.kafka.topic_ids import Identity
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input import made_again
@@ -167,7 +168,7 @@ async def test_a_commit_does_not_wait_for_a_partition_that_has_gone(
             kafka.topics.clear()
         await asyncio.sleep(600)
 
-    monkeypatch.setattr(consumer._thread, "check_seconds", 0.01)
+    monkeypatch.setattr(consumer_module, "CHECK_SECONDS", 0.01)
     monkeypatch.setattr(kafka, "commit", try_for_ever)
     kafka.assign(TopicPartition(*partition))
     async with asyncio.timeout(30):
@@ -184,7 +185,7 @@ async def test_a_commit_ends_with_the_assignment_that_it_is_of(
         await is_back.wait()
         await commit(offsets)
 
-    monkeypatch.setattr(consumer._thread, "check_seconds", 3600.0)
+    monkeypatch.setattr(consumer_module, "CHECK_SECONDS", 3600.0)
     monkeypatch.setattr(kafka, "commit", try_again)
     committing = asyncio.create_task(consumer._commit({FIRST: 5}))
     await begun.wait()

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.consumer.subscription_state import SubscriptionState
 from aiokafka.errors import (
     CommitFailedError,
     GroupAuthorizationFailedError,
@@ -13,6 +14,7 @@ from aiokafka.errors import (
 )
 
 from dehusk.schemas.documents import Origin
+from dehusk.streams.kafka import consumer as consumer_module
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.sites.revisits import FirstPage, url_key
 from dehusk.streams.worker.input.membership import Membership
@@ -65,10 +67,20 @@ class Consumer:
         self, *polls: object, commit_error: Exception | None = None, group_error: Exception | None = None
     ) -> None:
         self._coordinator = Coordinator(group_error)
+        self._subscription = SubscriptionState()
+        self._subscription.subscribe({"revisits"})
+        self.assign()
+        self.topics = {"revisits": {0}}
         self.polls = list(polls)
         self.commit_error = commit_error
         self.committed: list[dict] = []
         self.is_exhausted = asyncio.Event()
+
+    def assign(self) -> None:
+        self._subscription.assign_from_subscribed([PARTITION])
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return self.topics.get(topic)
 
     async def getmany(self, **_: object) -> dict:
         if not self.polls:
@@ -180,6 +192,27 @@ async def test_a_group_that_refused_a_heartbeat_is_joined_again(caplog: pytest.L
 async def test_requests_that_cannot_be_committed_do_not_end_the_worker(error: Exception) -> None:
     consumer = Consumer([record(1, "a")], [record(2, "b")], commit_error=error)
     assert await handled(consumer) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+async def test_a_commit_ends_with_its_topic_or_its_assignment(
+    is_deleted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """aiokafka would try again until the topic is back, and block each rebalance until then."""
+    monkeypatch.setattr(consumer_module, "CHECK_SECONDS", 0.01 if is_deleted else 3600.0)
+    consumer = Consumer([record(1, "a")], [record(2, "b")])
+
+    async def try_for_ever(_: object) -> None:
+        consumer.committed.append({})
+        if is_deleted:
+            consumer.topics.clear()
+        else:
+            consumer.assign()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(consumer, "commit", try_for_ever)
+    async with asyncio.timeout(30):
+        assert await handled(consumer) == [["a"], ["b"]]
 
 
 async def test_a_rebalance_waits_for_what_is_being_handled() -> None:
