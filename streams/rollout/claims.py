@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Change, Claim, Scope
+from dehusk.streams.cancellation import cancel
 from dehusk.streams.rollout.control import (
     Control,
     ControlKey,
@@ -129,8 +130,7 @@ async def claimed(
             raise UnavailableError(f"{scope}: {str(error) or 'no answer came in time'}") from error
     finally:
         if keeping is not None:
-            keeping.cancel()
-            await asyncio.wait([keeping])
+            await cancel([keeping])
         if claim.may_be_written:
             await _withdraw(topic, done)
 

@@ -1,6 +1,7 @@
 """Claims on the versions that are served, by several commands at once."""
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -102,6 +103,25 @@ async def test_a_claim_holds_as_long_as_it_is_renewed(topic: Topic, monkeypatch:
     for _ in range(10):
         await turn()
     assert len(topic.held) == held, "nothing is renewed after the end"
+
+
+async def test_a_renewal_that_loses_its_cancellation_holds_no_command_up(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def lose_cancellation(*_: object) -> None:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(claims, "RENEW_SECONDS", 0.0)
+    async with asyncio.timeout(30):
+        async with claimed(TOPIC, SCOPE, 1, CHANGE, 60):
+            monkeypatch.setattr(claims, "write", lose_cancellation)
+            await begun.wait()
+            monkeypatch.setattr(claims, "write", topic.write)
+    assert topic.control().claims == {}
 
 
 async def test_a_command_that_was_frozen_beyond_its_claim_is_refused_before_its_next_write(
