@@ -199,5 +199,5 @@ class Watchdog:
         if self._has_reason_to_wait() or self._work_age() < self._seconds:
             self._last_progress = now
         if now - self._last_progress > self._seconds:
-            return f"a batch, or a rebalance, has taken {self._work_age():.0f} s"
+            return f"a batch, a rebalance or the next read has taken {self._work_age():.0f} s"
         return None

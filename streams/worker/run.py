@@ -140,7 +140,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:
         )
         watchdog = Watchdog(
             lambda: dependencies.waited_for,
-            lambda: max(flow.age, app.seconds_without_partitions),
+            lambda: max(flow.age, app.seconds_without_partitions, app.standstill.seconds),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
         beside: list[Dependency] = []
@@ -160,7 +160,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown) -> None:
             *(partial(watch, dependency, check) for dependency, check in pipeline.checks),
             samples.run,
             partial(stay_in_group, app),
-            partial(follow_bounds, app),
+            partial(follow_bounds, app, lambda: flow.age > 0 or dependencies.waited_for),
             watchdog.run,
             live.run,
             *sharing,

@@ -27,7 +27,7 @@ from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.consumer import Consumer, Transport
 from dehusk.streams.worker.input.consumer_thread import Hooks
 from dehusk.streams.worker.input.intake import Arrival
-from dehusk.streams.worker.input.lag import Backlog
+from dehusk.streams.worker.input.lag import Backlog, Standstill
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.input.recovery import NoTables
 from dehusk.streams.worker.process import fail
@@ -103,6 +103,7 @@ class FaustApp(faust.App):
         """Initialize the state that `start` and the buffers need."""
         self._has_started = asyncio.Event()
         self._buffers: list[_BytesQueue] = []
+        self.standstill = Standstill()
 
     def _new_transport(self) -> Transport:
         url, hooks, membership = self.conf.broker_consumer, self.hooks, self.membership
@@ -178,7 +179,8 @@ class FaustApp(faust.App):
         known = [each for each in lags.values() if each is not None]
         messages = sum(known) if len(known) == len(lags) else None
         seconds = self._age_of_oldest() if messages else messages
-        return Backlog(messages, seconds, self.consumer.arrivals.per_second, lags)
+        rate = self.consumer.arrivals.per_second
+        return Backlog(messages, seconds, rate, lags, self.standstill.seconds)
 
     def _age_of_oldest(self) -> float | None:
         """Return the age of the oldest message in flight or, without any, of what waits for the agent."""
@@ -280,16 +282,27 @@ def create_app(
     return app
 
 
-async def follow_bounds(app: FaustApp, first_seconds: float = _FIRST_BOUNDS_SECONDS) -> None:
-    """Keep the bounds of the assigned partitions up to date, also while they are paused, until cancelled."""
+async def follow_bounds(
+    app: FaustApp, is_occupied: Callable[[], bool], first_seconds: float = _FIRST_BOUNDS_SECONDS
+) -> None:
+    """Keep the bounds of the assigned partitions up to date, also while they are paused, until cancelled.
+
+    While there are messages, and the worker is neither occupied nor waiting, their positions have to move.
+    """
     while True:
         is_known = app.backlog().messages is not None
         await asyncio.sleep(_BOUNDS_SECONDS if is_known else first_seconds)
         if app.waits_for_partitions or app.should_stop:  # aiokafka's consumer is not started, or stopped
+            app.standstill.end()
             continue
-        with suppress(KafkaError, TimeoutError, ConsumerNotStarted):
+        try:
             async with asyncio.timeout(_BOUNDS_LIMIT_SECONDS):
                 await app.consumer.find_bounds()
+        except (KafkaError, TimeoutError, ConsumerNotStarted):
+            app.standstill.end()
+        else:
+            must_move = bool(app.backlog().messages) and not is_occupied()
+            app.standstill.note(app.consumer.positions, must_move=must_move)
 
 
 async def stay_in_group(app: FaustApp) -> None:

@@ -91,6 +91,12 @@ class Consumer(PassingConsumer):
             for partition, state in self._thread.read_states().items()
         }
 
+    @property
+    def positions(self) -> dict[TP, int | None]:
+        """The offset that is read next of each partition; None where it is not known."""
+        states = self._thread.read_states()
+        return {each: state.position if state.has_valid_position else None for each, state in states.items()}
+
     async def find_bounds(self) -> None:
         """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them.
 

@@ -1,5 +1,6 @@
 """Lag of a partition: the messages that are not done with, by what the brokers hold."""
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Container, Mapping
@@ -14,6 +15,9 @@ _ASKED = 5
 """Times that the brokers were asked by which a rate is computed."""
 _FRESH_SECONDS = 15.0
 """Age from which bounds say nothing of the present any more."""
+STANDSTILL_SECONDS = 60.0
+"""Time without reading what the brokers hold after which a worker is not ready."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Backlog:
     """Messages that come to the partitions."""
     partitions: Mapping[TP, int | None] | None = None
     """Messages by partition; None while the worker waits for its partitions."""
+    unread_seconds: float = 0.0
+    """Time for which none of them was read, though nothing is in flight."""
 
 
 class Arrivals:
@@ -67,6 +73,33 @@ class Arrivals:
     @property
     def _is_fresh(self) -> bool:
         return bool(self._asked) and self._clock() - self._asked[-1][0] < _FRESH_SECONDS
+
+
+class Standstill:
+    """Time for which no position has moved, though the brokers hold messages and nothing is in flight."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._positions: Mapping[TP, int | None] = {}
+        self._begun = clock()
+        self.seconds = 0.0
+
+    def note(self, positions: Mapping[TP, int | None], *, must_move: bool) -> None:
+        """Note the positions to read next, given whether a message there waits for nothing else."""
+        now, before = self._clock(), self.seconds
+        if not must_move or positions != self._positions:
+            self._positions, self._begun = positions, now
+        self.seconds = now - self._begun
+        if before < STANDSTILL_SECONDS <= self.seconds:
+            _log.warning(
+                "nothing was read for %.0f s, though the brokers hold messages and none is in flight: if it "
+                "goes on, the worker ends itself, and has to be started again",
+                self.seconds,
+            )
+
+    def end(self) -> None:
+        """Note that it is not known, or that there are no partitions to read."""
+        self.note({}, must_move=False)
 
 
 def _growth(before: Mapping[TP, Bounds], after: Mapping[TP, Bounds]) -> int:

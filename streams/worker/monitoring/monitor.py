@@ -26,7 +26,7 @@ from dehusk.streams.monitoring.state import (
     largest_lags,
 )
 from dehusk.streams.rollout.view import RolloutView
-from dehusk.streams.worker.input.lag import Backlog
+from dehusk.streams.worker.input.lag import STANDSTILL_SECONDS, Backlog
 from dehusk.streams.worker.monitoring.drops import DropLog, DropsByReason
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.servers import Servers
@@ -161,11 +161,12 @@ class Monitor:
         return f"{named.name} version {named.version}"
 
     def is_ready(self) -> bool:
-        """Return True while the worker surely has its partitions and no dependency is away or long silent."""
-        now = self.clock()
+        """Return True while the worker surely has and reads its partitions, and misses no dependency."""
+        now, backlog = self.clock(), self.backlog()
         silent_since = [each.silent_since for each in self.dependencies if each.silent_since is not None]
         return not (
-            self.backlog().partitions is None
+            backlog.partitions is None
+            or backlog.unread_seconds >= STANDSTILL_SECONDS
             or not self.is_member()
             or any(each.unavailable for each in self.dependencies)
             or any(now - since >= UNREADY_SECONDS for since in silent_since)
@@ -208,6 +209,8 @@ class Monitor:
             yield "waits for its partitions"
         elif not self.is_member():
             yield "waits for Kafka to confirm its membership in the group"
+        elif backlog.unread_seconds >= STANDSTILL_SECONDS:
+            yield f"has read nothing for {backlog.unread_seconds:.0f} s, though the brokers hold messages"
         for each in self.dependencies.missing:
             yield f"{each.name} is unavailable: {each.trouble}"
 

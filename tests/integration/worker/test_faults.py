@@ -1,6 +1,7 @@
 """Dependencies that become unavailable while a worker runs: dead, or silent."""
 
 import asyncio
+import sys
 from functools import partial
 
 import orjson
@@ -160,6 +161,36 @@ async def test_without_triton_rules_may_label(bench, site, stack) -> None:
     found = [by_url[record.key.decode()] for record in records]
     marks = [(document["labeler"], document["degraded"]) for document in found]
     assert marks == [("triton", [])] * 100 + [("rules", ["model"])] * 100 + [("triton", [])] * 100
+
+
+NOT_READING = """
+from dehusk.streams.worker import run
+from dehusk.streams.worker.input import lag
+from dehusk.streams.worker.input.consumer import Consumer
+from dehusk.streams.worker.monitoring import monitor
+
+lag.STANDSTILL_SECONDS = monitor.STANDSTILL_SECONDS = 3.0
+run._STALL_SECONDS = 10.0
+Consumer.resume_flow = lambda consumer: None
+
+from dehusk.streams.__main__ import main
+
+main()
+"""
+"""A worker that never begins to read its partitions, and notices sooner that it does not."""
+
+
+async def test_a_worker_that_reads_nothing_of_its_partitions_ends(bench, site) -> None:
+    worker = bench.worker("--page-seconds", "0.1", program=(sys.executable, "-c", NOT_READING, "worker"))
+    await bench.until(lambda: worker.has_partitions() and worker.is_ready())
+    await asyncio.sleep(8)
+    assert worker.is_ready(), "there is nothing to read"
+    await bench.produce(site(20))
+    await bench.until(lambda: not worker.is_ready())
+    assert "has read nothing for" in worker.page("healthz")
+    await bench.until(lambda: not worker.is_alive())
+    assert worker.process.returncode == 75
+    assert worker.says("nothing was read for")
 
 
 async def test_a_stop_does_not_wait_for_a_dependency_that_is_stuck(bench, site, stack) -> None:

@@ -16,7 +16,9 @@ from mode.utils.queues import FlowControlEvent
 from dehusk.streams.kafka.options import client_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, OAuthSettings, TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, follow_bounds
+from dehusk.streams.worker.input.lag import Standstill
 from dehusk.streams.worker_settings import WorkerSettings
+from tests.settling import settle
 from tests.unit.streams.worker.input.apps import idle_app
 
 PLAIN = KafkaSecurity()
@@ -141,7 +143,7 @@ async def test_the_bounds_of_partitions_are_asked_for_between_start_and_stop_onl
     made.consumer.find_bounds = AsyncMock(side_effect=error)
     made.consumer.assignment = set
     await made.on_first_start()
-    following = asyncio.create_task(follow_bounds(made, first_seconds=0))
+    following = asyncio.create_task(follow_bounds(made, lambda: False, first_seconds=0))
 
     async def asks() -> bool:
         before = made.consumer.find_bounds.await_count
@@ -156,6 +158,41 @@ async def test_the_bounds_of_partitions_are_asked_for_between_start_and_stop_onl
     made._stopped.set()
     assert not await asks()
     assert not following.done()
+    following.cancel()
+
+
+async def test_a_worker_that_reads_nothing_of_its_backlog_stands_still(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not without a backlog, if it is occupied, if positions move, or if Kafka does not answer."""
+    now, is_occupied = [0.0], [False]
+    state = SimpleNamespace(has_valid_position=True, position=10, lso=10)
+    made.standstill = Standstill(lambda: now[0])
+    monkeypatch.setattr("dehusk.streams.worker.input.app._BOUNDS_SECONDS", 0)
+    monkeypatch.setattr(made.consumer._thread, "read_states", lambda: {TP("raw", 0): state})
+    made.consumer.find_bounds = AsyncMock()
+    made.consumer.assignment = set
+    made.on_rebalance_start()
+    made.on_rebalance_return()
+    following = asyncio.create_task(follow_bounds(made, lambda: is_occupied[0], first_seconds=0))
+
+    async def still_after(seconds: float) -> float:
+        await settle()
+        now[0] += seconds
+        await settle()
+        return made.backlog().unread_seconds
+
+    assert await still_after(50) == 0, "nothing is there to be read"
+    state.lso = 30
+    assert await still_after(50) == 50
+    is_occupied[0] = True
+    assert await still_after(50) == 0
+    is_occupied[0] = False
+    assert await still_after(50) == 50
+    state.position = 20
+    assert await still_after(50) == 50
+    made.consumer.find_bounds.side_effect = KafkaConnectionError
+    assert await still_after(50) == 0
     following.cancel()
 
 

@@ -152,6 +152,14 @@ def test_a_worker_whose_membership_is_not_confirmed_is_not_ready(recorder: Monit
     assert recorder.state().hindrances == ("waits for Kafka to confirm its membership in the group",)
 
 
+def test_a_worker_that_reads_nothing_of_what_there_is_is_not_ready(recorder: Monitor) -> None:
+    recorder.backlog = lambda: Backlog(9, partitions={}, unread_seconds=59.0)
+    assert recorder.is_ready()
+    recorder.backlog = lambda: Backlog(9, partitions={}, unread_seconds=61.0)
+    assert not recorder.is_ready()
+    assert recorder.state().hindrances == ("has read nothing for 61 s, though the brokers hold messages",)
+
+
 def test_rates_are_those_of_the_last_ten_seconds(recorder: Monitor, clean: Callable[[], None]) -> None:
     for second in range(20):
         clean()
