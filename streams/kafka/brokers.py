@@ -3,11 +3,17 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from aiokafka.client import AIOKafkaClient
 
 from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.streams.kafka.client import open_client
+from dehusk.streams.settings import KafkaSettings
+
+_CONNECT_SECONDS = 2.0
+"""Time limit of a connection that is to tell why there is no answer."""
 
 
 class Brokers:
@@ -67,6 +73,7 @@ class Brokers:
 
 async def check_kafka(
     brokers: Brokers,
+    connect: Callable[[], Awaitable[None]],
     check_rights: Callable[[], Awaitable[None]],
     check_topics: Callable[[], Awaitable[object]],
     failure: Callable[[], DehuskError | None],
@@ -75,18 +82,31 @@ async def check_kafka(
 
     Args:
         brokers: the brokers of the cluster.
+        connect: raises why they refuse a new connection, e.g. as a password has changed.
         check_rights: raises which rights are missing.
         check_topics: raises what is to be done about topics that do not exist.
         failure: returns the error of what is being sent, if it is not taken.
 
     Raises:
         UnavailableError: no broker answers, or sending to them fails.
-        ConfigurationError: a right is missing, or a topic does not exist, or is set so that nothing can be
-            sent to it.
+        ConfigurationError: the brokers refuse the user, a right is missing, or a topic does not exist, or is
+            set so that nothing can be sent to it.
     """
-    await brokers.check()
+    try:
+        await brokers.check()
+    except UnavailableError:
+        with suppress(UnavailableError, TimeoutError):
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                await connect()
+        raise
     await check_rights()
     if not brokers.have_all_topics:
         await check_topics()
     if error := failure():
         raise error.with_traceback(None)
+
+
+async def check_login(settings: KafkaSettings) -> None:
+    """Connect anew; raise what `open_client` raises."""
+    async with open_client(settings):
+        pass

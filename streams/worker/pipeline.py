@@ -10,7 +10,7 @@ from dehusk.inference.labelers.labeler import ServedLabeler
 from dehusk.inference.sites import open_naming
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.availability import Check, Dependencies, Dependency, watch_silence
-from dehusk.streams.kafka.brokers import Brokers, check_kafka
+from dehusk.streams.kafka.brokers import Brokers, check_kafka, check_login
 from dehusk.streams.kafka.client import check_rights_by
 from dehusk.streams.kafka.input_topics import input_topics
 from dehusk.streams.kafka.offsets import committed_offset
@@ -112,6 +112,7 @@ async def open_pipeline(
         check_brokers = partial(
             check_kafka,
             brokers,
+            partial(check_login, settings.kafka),
             partial(check_rights_by, producer.client, settings.kafka, context.rights),
             partial(check_topics, settings),
             lambda: delivery.failure or sender.failure,

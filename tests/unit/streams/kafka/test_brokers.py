@@ -68,6 +68,11 @@ class Checks:
 
     failure: UnavailableError | ConfigurationError | None = None
     denied = False
+    refusal: UnavailableError | ConfigurationError | None = None
+
+    async def connect(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
 
     async def check_rights(self) -> None:
         if self.denied:
@@ -76,6 +81,31 @@ class Checks:
     async def check_topics(self) -> None:
         raise ConfigurationError("create it")
 
+    async def check(self, brokers: Brokers) -> None:
+        """Check Kafka by all of them."""
+        checks = (self.connect, self.check_rights, self.check_topics)
+        await check_kafka(brokers, *checks, lambda: self.failure)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        (ConfigurationError("the password is wrong"), "the password is wrong"),
+        (UnavailableError("nobody is there"), "no broker answers"),
+        (None, "no broker answers"),
+    ],
+)
+async def test_brokers_that_refuse_a_new_connection_are_said_to_do_so(
+    refusal: UnavailableError | ConfigurationError | None, told: str
+) -> None:
+    client, checks = Client(), Checks()
+    brokers = Brokers(client, "cleaned", timeout=0.01)
+    checks.refusal = refusal
+    await checks.check(brokers)
+    client.answer = False
+    with pytest.raises(type(refusal or UnavailableError()), match=told):
+        await checks.check(brokers)
+
 
 async def test_kafka_is_not_there_while_sending_to_it_fails() -> None:
     checks = Checks()
@@ -83,9 +113,9 @@ async def test_kafka_is_not_there_while_sending_to_it_fails() -> None:
     for error in (UnavailableError("no broker takes"), ConfigurationError("max.message.bytes")):
         checks.failure = error
         with pytest.raises(type(error), match=str(error)):
-            await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: checks.failure)
+            await checks.check(brokers)
     checks.failure = None
-    await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: checks.failure)
+    await checks.check(brokers)
 
 
 @pytest.mark.parametrize("topic", ["raw", "cleaned", "dead"])
@@ -94,15 +124,15 @@ async def test_a_topic_that_has_gone_is_missed_until_it_is_back(topic: str) -> N
     brokers = Brokers(client, "raw", "cleaned", "dead")
     client.missing.add(topic)
     with pytest.raises(ConfigurationError, match="create it"):
-        await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: None)
+        await checks.check(brokers)
     client.missing.clear()
-    await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: None)
+    await checks.check(brokers)
 
 
 async def test_a_right_that_is_missing_is_told_before_what_follows_from_it() -> None:
     client, checks = Client(), Checks()
     brokers = Brokers(client, "raw")
     client.missing.add("raw")
-    checks.denied = True
+    checks.denied, checks.failure = True, UnavailableError("no")
     with pytest.raises(ConfigurationError, match="grant it"):
-        await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: UnavailableError("no"))
+        await checks.check(brokers)
