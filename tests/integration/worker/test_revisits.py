@@ -365,3 +365,16 @@ async def test_a_topic_of_requests_that_is_missing_is_said(bench, fresh) -> None
     worker = bench.worker("--revisit-after", "5", "--revisit-topic", f"{fresh}-absent")
     assert await asyncio.to_thread(worker.process.wait) == 1
     assert worker.says(f"--create --topic {fresh}-absent --partitions 4")
+
+
+async def test_a_topic_of_requests_that_is_deleted_holds_no_commit_up(
+    bench, start, topic, admin, stack
+) -> None:
+    worker = start()
+    await bench.until(worker.has_partitions)
+    async with paused(stack.services["redis"]):
+        await bench.produce_to(topic, [write_request(Request("a.example"), bench.topics.group)])
+        await asyncio.sleep(4)  # it is handled, and waits for Redis
+        await admin.delete_topics([topic])
+    await bench.until(lambda: worker.says("could not be committed: their partitions have gone"))
+    assert worker.stop() == 0
