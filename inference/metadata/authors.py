@@ -72,7 +72,8 @@ _SAID = re.compile(
 _WHOLE = re.compile(_NAME)
 _AND = re.compile(r",?\s+(?:and|und|y|et|&)\s+|,\s*")
 _DAY_BEFORE = re.compile(
-    r"^(?:posted\s+(?:on\s+)?)?(?:\w+day,?\s+)?(?:[^\W\d_]+\.?\s+\d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+[^\W\d_]+\.?),?\s+\d{4}"
+    r"^(?:posted\s+(?:on\s+)?)?(?:\w+day,?\s+)?"
+    r"(?:[^\W\d_]+\.?\s+\d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+[^\W\d_]+\.?),?\s+\d{4}"
     r"\s*(?:[|•·–—-]\s*|(?=by\b|von\b))",
     re.IGNORECASE,
 )
@@ -96,7 +97,7 @@ _NO_NAME = frozenset(
         *("follow", "sign", "log", "in", "staff", "editor", "news", "reviewed"),
     }
 )
-_NO_USER = frozenset("guest newsdesk root team user".split()) | _UNSET
+_NO_USER = frozenset("comments guest newsdesk reply root team user".split()) | _UNSET
 """Names of one word that name nobody."""
 
 _CALLS = frozenset(
