@@ -80,7 +80,8 @@ class Standstill:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._positions: Mapping[TP, int | None] = {}
+        self._positions: Mapping[TP, int | None] | None = None
+        """Positions that have to move."""
         self._begun = clock()
         self.seconds = 0.0
 
@@ -88,7 +89,8 @@ class Standstill:
         """Note the positions to read next, given whether a message there waits for nothing else."""
         now, before = self._clock(), self.seconds
         if not must_move or positions != self._positions:
-            self._positions, self._begun = positions, now
+            self._begun = now
+        self._positions = positions if must_move else None
         self.seconds = now - self._begun
         if before < STANDSTILL_SECONDS <= self.seconds:
             _log.warning(

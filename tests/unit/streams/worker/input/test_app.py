@@ -183,7 +183,9 @@ async def test_a_worker_that_reads_nothing_of_its_backlog_stands_still(
         return made.backlog().unread_seconds
 
     assert await still_after(50) == 0, "nothing is there to be read"
-    state.lso = 30
+    now[0], state.lso = now[0] + 100, 30  # as of a process that was frozen
+    await settle()
+    assert made.backlog().unread_seconds == 0
     assert await still_after(50) == 50
     is_occupied[0] = True
     assert await still_after(50) == 0
