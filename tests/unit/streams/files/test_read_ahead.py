@@ -72,17 +72,6 @@ async def test_gives_what_is_there_and_does_not_wait_for_more():
     assert await ahead.take() == [2]
 
 
-async def test_raises_what_the_iterator_raised_behind_what_it_gave():
-    def items():
-        yield 1
-        raise OSError("the disk is gone")
-
-    ahead = ReadAhead(items(), 5)
-    assert await ahead.take() == [1]
-    with pytest.raises(OSError, match="the disk is gone"):
-        await ahead.take()
-
-
 def test_an_event_loop_may_end_before_the_items_do():
     stop = Event()
 

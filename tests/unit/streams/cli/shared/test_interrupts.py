@@ -64,8 +64,16 @@ def silent() -> Iterator[socket.socket]:
         yield server
 
 
-@pytest.mark.parametrize("arguments", [["probe", "pages"], ["feed", "-"], ["dead-letters", "list"]])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [
+        (["probe", "pages"], signal.SIGINT),
+        (["probe", "pages"], signal.SIGTERM),
+        (["probe", "pages"], signal.SIGHUP),
+        (["feed", "-"], signal.SIGTERM),
+        (["dead-letters", "list"], signal.SIGINT),
+    ],
+)
 def test_the_status_tells_the_signal_and_nothing_is_said(
     silent: socket.socket, arguments: list[str], number: signal.Signals
 ) -> None:

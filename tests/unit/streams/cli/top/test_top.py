@@ -258,12 +258,3 @@ def test_programs_get_json(reads: list[tuple[str, str, str]]) -> None:
     assert (found["group"], found["state"], found["workers"]) == ("dehusk", None, [])
     assert found["counts"]["totals"]["pages"] == 0
     assert reads[0][1] == "figures"
-
-
-def test_a_kafka_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def read_group(*_: object) -> Group:
-        await asyncio.sleep(0)
-        raise UnavailableError("no broker answers")
-
-    monkeypatch.setattr("dehusk.streams.monitoring.group.read_group", read_group)
-    assert isinstance(CliRunner().invoke(top.command, ["--once"]).exception, UnavailableError)
