@@ -21,7 +21,8 @@ from dehusk.streams.files.paths import STANDARD_INPUT
 from dehusk.streams.files.readers import read_pages
 from dehusk.streams.inspection.steps import Reading
 from dehusk.streams.kafka.input_topics import input_topics
-from dehusk.streams.kafka.reader import RawMessages, Reader, Timed, open_raw_messages, open_topics, read
+from dehusk.streams.kafka.raw_messages import RawMessages, open_raw_messages
+from dehusk.streams.kafka.reader import Reader, Timed, open_topics, read
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, TopicSettings

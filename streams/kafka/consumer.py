@@ -10,10 +10,28 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from dehusk.streams.cancellation import cancel
 from dehusk.streams.kafka.errors import kafka_errors
+from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.settings import KafkaSettings
 
 CHECK_SECONDS = 1.0
 """Interval of the checks for deleted topics during a commit."""
+
+
+@asynccontextmanager
+async def open_consumer(
+    settings: KafkaSettings, partition_bytes: int, fetch_bytes: int, **options: object
+) -> AsyncIterator[AIOKafkaConsumer]:
+    """Open a consumer that fetches so many bytes of a partition, and of all partitions, at once."""
+    consumer = AIOKafkaConsumer(
+        **consumer_options(settings),
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        max_partition_fetch_bytes=partition_bytes,
+        fetch_max_bytes=fetch_bytes,
+        **options,
+    )
+    async with started(consumer, settings):
+        yield consumer
 
 
 @asynccontextmanager

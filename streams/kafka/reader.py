@@ -1,7 +1,7 @@
 """Readers of topics, which join no consumer group, commit nothing and see no aborted transactions.
 
-A `Reader` reads what topics hold and follows them, a `TopicFollower` hands on all of a topic for as long as a
-process lives, and `RawMessages` reads single messages again from where they are.
+A `Reader` reads what topics hold and follows them, and a `TopicFollower` hands on all of a topic for as long
+as a process lives.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from uuid import UUID
@@ -18,23 +17,17 @@ from uuid import UUID
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
-from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
 from dehusk.streams.kafka.client import METADATA_MS, describe_topics, require_inputs
-from dehusk.streams.kafka.consumer import started
-from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
+from dehusk.streams.kafka.consumer import open_consumer
+from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import InputTopics
-from dehusk.streams.kafka.options import consumer_options
 from dehusk.streams.kafka.topic_ids import Identities, ask_identities
-from dehusk.streams.settings import KIB, MIB, KafkaSettings
+from dehusk.streams.settings import MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
-_SINGLE_FETCH_BYTES = 64 * KIB
-"""Bytes of a partition for a single message; a batch of records that is larger comes whole."""
-_MOST_OFFSET = (1 << 63) - 1
-_SINGLE_WAIT_MS = 100
 _LOOK_SECONDS = 1.0
 """Shortest time between two looks at which topics are there."""
 _FOLLOW_MS = 1_000
@@ -89,7 +82,7 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
     partitions = [
         TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)
     ]
-    async with _open_consumer(
+    async with open_consumer(
         settings,
         MIB,
         _FETCH_BYTES,
@@ -101,23 +94,6 @@ async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Re
             identities.note(await ask_identities(consumer, {topic.name for topic in topics}))
             ends = await consumer.end_offsets(partitions)
         yield Reader(settings, consumer, ends, identities)
-
-
-@asynccontextmanager
-async def _open_consumer(
-    settings: KafkaSettings, partition_bytes: int, fetch_bytes: int, **options: object
-) -> AsyncIterator[AIOKafkaConsumer]:
-    """Open a consumer that fetches so many bytes of a partition, and of all partitions, at once."""
-    consumer = AIOKafkaConsumer(
-        **consumer_options(settings),
-        enable_auto_commit=False,
-        isolation_level="read_committed",
-        max_partition_fetch_bytes=partition_bytes,
-        fetch_max_bytes=fetch_bytes,
-        **options,
-    )
-    async with started(consumer, settings):
-        yield consumer
 
 
 class Reader:
@@ -193,7 +169,7 @@ class Reader:
             self._assign({partition: ends[partition] - count for partition, count in counts.items() if count})
             wanted = {partition: ends[partition] for partition in self._consumer.assignment()}
             async for record in self._records_until(wanted):
-                yield _message(record), record.timestamp
+                yield message_of(record), record.timestamp
 
     async def _records_until(self, ends: dict[TopicPartition, int]) -> AsyncIterator[ConsumerRecord]:
         """Yield the records before the ends; the last offsets may hold none (compaction, transactions)."""
@@ -259,7 +235,7 @@ class Reader:
             while True:
                 fetched = await self._fetch(timeout_ms=_FOLLOW_MS)
                 for record in chain.from_iterable(fetched.values()):
-                    yield _message(record), record.timestamp
+                    yield message_of(record), record.timestamp
                 is_due = time.monotonic() > self._looked_at + _LOOK_SECONDS
                 if is_due and (again := await self._insist_on_look()):
                     self._follow_from_beginning(again, await self._positions())
@@ -345,91 +321,11 @@ def _shares(available: Mapping[TopicPartition, int], count: int) -> dict[TopicPa
     return shares
 
 
-def _message(record: ConsumerRecord) -> Message:
+def message_of(record: ConsumerRecord) -> Message:
+    """Return the message of a record."""
     return Message(
         record.key, record.value, tuple(record.headers), record.topic, record.partition, record.offset
     )
-
-
-class RawMessages:
-    """Reader of single messages of the input topics, by their positions."""
-
-    def __init__(self, consumer: AIOKafkaConsumer, settings: KafkaSettings, timeout: float) -> None:
-        self._consumer = consumer
-        self._settings = settings
-        self._timeout = timeout
-        self._partitions: dict[str, int] = {}
-        """Partition counts of the topics that were asked for, when they were last looked up."""
-
-    async def read(self, origin: Origin) -> Message | None:
-        """Return the message at an offset; None if Kafka has it no more, or cannot read it.
-
-        Raises:
-            UnavailableError: the brokers do not answer.
-            ConfigurationError: the topic may not be read.
-        """
-        try:
-            with kafka_errors(self._settings):
-                return await self._read(origin) if await self._exists(origin) else None
-        except UnavailableError:
-            self._partitions.pop(origin.topic, None)  # it may have been deleted
-            raise
-
-    async def _exists(self, origin: Origin) -> bool:
-        """Return True if there is the partition; aiokafka would wait for it, or brokers create its topic."""
-        if origin.partition < 0 or not 0 <= origin.offset <= _MOST_OFFSET:
-            return False
-        if origin.partition >= self._partitions.get(origin.topic, 0):  # the topic may have grown
-            found = (await describe_topics(self._settings, [origin.topic])).get(origin.topic)
-            self._partitions[origin.topic] = 0 if found is None else found.partitions
-        return origin.partition < self._partitions[origin.topic]
-
-    async def _read(self, origin: Origin) -> Message | None:
-        partition = TopicPartition(origin.topic, origin.partition)
-        self._consumer.assign([partition])
-        self._consumer.seek(partition, origin.offset)
-        try:
-            async with asyncio.timeout(self._timeout):
-                record = await self._next(partition, origin.offset)
-        except OffsetOutOfRangeError:
-            return None
-        except Exception as error:
-            if unreadable_batch(error) is None:
-                raise
-            return None
-        finally:
-            self._consumer.pause(partition)
-        return None if record is None or record.offset != origin.offset else _message(record)
-
-    async def _next(self, partition: TopicPartition, offset: int) -> ConsumerRecord | None:
-        """Return the first record from an offset on; None if there is none yet."""
-        while True:
-            fetched = await self._consumer.getmany(partition, timeout_ms=_SINGLE_WAIT_MS, max_records=1)
-            for record in fetched.get(partition, ()):
-                return record
-            ends = await self._consumer.end_offsets([partition])
-            if max(offset, await self._consumer.position(partition)) >= ends[partition]:
-                return None
-
-
-@asynccontextmanager
-async def open_raw_messages(settings: KafkaSettings, timeout: float = 20.0) -> AsyncIterator[RawMessages]:  # noqa: ASYNC109 of each read
-    """Open a reader of single messages, each of which may take `timeout` seconds.
-
-    Leaders are asked alone: a replica of the own rack may lag behind, and not have a message yet.
-
-    Raises:
-        ConfigurationError: the brokers refuse the user.
-        UnavailableError: the brokers do not answer.
-    """
-    async with _open_consumer(
-        replace(settings, rack=None),
-        _SINGLE_FETCH_BYTES,
-        MIB,
-        auto_offset_reset="none",
-        fetch_max_wait_ms=_SINGLE_WAIT_MS,
-    ) as consumer:
-        yield RawMessages(consumer, settings, timeout)
 
 
 Handle = Callable[[Message, int], None]

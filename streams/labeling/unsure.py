@@ -10,7 +10,7 @@ from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.inspection.lookup import page_in
-from dehusk.streams.kafka.reader import RawMessages, open_raw_messages
+from dehusk.streams.kafka.raw_messages import RawMessages, open_raw_messages
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.schema_registry import SchemaRegistry

@@ -15,7 +15,7 @@ from dehusk.streams.kafka.client import check_rights_by
 from dehusk.streams.kafka.input_topics import input_topics
 from dehusk.streams.kafka.offsets import committed_offset
 from dehusk.streams.kafka.producer import create_producer, open_producer
-from dehusk.streams.kafka.reader import open_raw_messages
+from dehusk.streams.kafka.raw_messages import open_raw_messages
 from dehusk.streams.kafka.rights import Right
 from dehusk.streams.labelers import comments_advice, open_labeler
 from dehusk.streams.preparation.batch import BatchCleaner, Note, UniformBatchLabeler

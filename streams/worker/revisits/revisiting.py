@@ -10,7 +10,7 @@ from dehusk.inference.sites import NameSite
 from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependencies, Dependency, ask_if_there, back_off, insist
-from dehusk.streams.kafka.reader import RawMessages
+from dehusk.streams.kafka.raw_messages import RawMessages
 from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.settings import FlowLimits
 from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key

@@ -13,7 +13,7 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.kafka.options import client_options
-from dehusk.streams.kafka.reader import RawMessages, open_raw_messages
+from dehusk.streams.kafka.raw_messages import RawMessages, open_raw_messages
 from dehusk.streams.settings import MIB, KafkaSettings
 from tests.integration.worker.conftest import PATIENCE
 

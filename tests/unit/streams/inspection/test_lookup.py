@@ -25,7 +25,8 @@ from dehusk.streams.inspection.lookup import (
     page_of_file,
     page_of_topic,
 )
-from dehusk.streams.kafka.reader import RawMessages, Reader
+from dehusk.streams.kafka.raw_messages import RawMessages
+from dehusk.streams.kafka.reader import Reader
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, TopicSettings, ValueFormat
