@@ -55,6 +55,8 @@ START_SECONDS = 30.0
 COMMIT_SECONDS = 60.0
 """Time limit of a transaction, after which brokers abort it, too: aiokafka's `transaction_timeout_ms`."""
 _ABORT_SECONDS = 2.0
+_OFFSETS_SECONDS = 0.5
+"""Time for offsets that are on their way, before the transaction is aborted."""
 _CLOSE_SECONDS = 5.0
 _OPEN = frozenset(
     {
@@ -289,11 +291,15 @@ async def _abort(producer: AIOKafkaProducer) -> None:
     aiokafka would send first what the transaction still lacks, such as an offset of a partition that has
     gone, which it retries without end. A transaction is left to the brokers if records of it are not
     acknowledged: those that come after its end would open another one, in older brokers, that never ends.
+    Offsets are waited for: the group's coordinator could take those that come after it for about to be
+    committed, and keep them so.
     """
     transactions = producer._txn_manager  # noqa: SLF001 there is no getter
     has_records = any(producer._message_accumulator._batches.values())  # noqa: SLF001 there is no getter
     if has_records or transactions.state not in _OPEN:
         return
+    if transactions._pending_txn_offsets:  # noqa: SLF001 there is no getter
+        await asyncio.sleep(_OFFSETS_SECONDS)
     name = transactions.transactional_id
     coordinator = await producer.client.coordinator_lookup(CoordinationType.TRANSACTION, name)
     request = EndTxnRequest(
