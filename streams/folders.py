@@ -59,10 +59,12 @@ def locked(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Hold the folder's lock, which the kernel releases however this process ends.
 
     Raises:
-        BlockingIOError: another process holds it.
+        BlockingIOError: another process holds it, or has removed it at its end.
     """
     with open(folder / lock, "a", opener=_open_file) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.fstat(file.fileno()).st_nlink:
+            raise BlockingIOError
         yield
 
 

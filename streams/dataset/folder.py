@@ -222,13 +222,15 @@ class DocumentFolder:
         self.end_file()
 
     def close(self) -> None:
-        """Complete the open file; one that is half written is removed."""
+        """Complete the open file, and remove one that is half written, and the lock."""
         try:
             if not self._is_writing:
                 self.end_file()
         finally:
             if self._is_writing:
                 self._abandon()
+            with suppress(OSError):  # of a folder that takes no more changes
+                (self.path / _LOCK).unlink()
 
     def _abandon(self) -> None:
         if self._part is not None:

@@ -1,6 +1,8 @@
+import fcntl
 import os
 from pathlib import Path
 from threading import Event, Thread
+from typing import TextIO
 
 import pytest
 
@@ -17,6 +19,25 @@ def test_a_claimed_folder_stays_until_it_is_given_up(tmp_path: Path) -> None:
             pass
     remove_abandoned(tmp_path, "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_lock_that_its_holder_has_removed_is_held_by_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = fcntl.flock
+
+    def remove_and_take(file: TextIO, operation: int) -> None:
+        (tmp_path / LOCK).unlink()
+        take(file, operation)
+
+    with locked(tmp_path):
+        pass
+    monkeypatch.setattr(fcntl, "flock", remove_and_take)
+    with pytest.raises(BlockingIOError), locked(tmp_path):
+        pass
+    monkeypatch.undo()
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).exists()
 
 
 @pytest.mark.parametrize("other", ["pipe", "link"])

@@ -106,7 +106,7 @@ def test_a_run_whose_file_could_not_be_written_notes_nothing(tmp_path: Path) -> 
         with pytest.raises(ConfigurationError):
             folder.write(row(0), fail)
         folder.end_run()
-    assert names(tmp_path) == [".lock"]
+    assert names(tmp_path) == []
 
 
 @FORMATS
@@ -119,6 +119,7 @@ def test_a_file_has_its_name_only_once_it_is_whole(tmp_path: Path, name: str) ->
         folder.end_file()
         assert names(tmp_path) == [".lock", f"part-00000{SUFFIXES[name]}"]
         folder.end_file()
+    assert names(tmp_path) == [f"part-00000{SUFFIXES[name]}"]
     assert notes(settings) == [(0, 1, 1, 1)]
 
 
@@ -197,7 +198,7 @@ def test_an_interrupt_between_a_row_and_its_position_leaves_neither(tmp_path: Pa
     with pytest.raises(KeyboardInterrupt):
         write()
     assert notes(settings) == [(0, 1, 1, 1)]
-    assert names(tmp_path) == [".lock", f"part-00000{SUFFIXES[name]}"]
+    assert names(tmp_path) == [f"part-00000{SUFFIXES[name]}"]
 
 
 @FORMATS
@@ -208,7 +209,7 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, name: str) -> Non
         opened(FolderSettings(tmp_path, name)) as folder,
     ):
         [folder.write(broken) for _ in range(40)]
-    assert names(tmp_path) == [".lock"]
+    assert names(tmp_path) == []
 
 
 FULL_DISK = """
@@ -241,7 +242,7 @@ def test_a_file_system_that_takes_no_more_is_an_error_and_keeps_what_is_complete
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     what = f"cannot write {tmp_path}: File too large; files that are complete stay, and --resume goes on\n"
     assert (ended.stdout, ended.stderr) == (what, "")
-    assert names(tmp_path) == [".lock", f"part-00000{SUFFIXES[name]}"]
+    assert names(tmp_path) == [f"part-00000{SUFFIXES[name]}"]
     settings = FolderSettings(tmp_path, name, resume=True)
     with opened(settings) as folder:
         folder.write(row(1))
