@@ -24,7 +24,7 @@ _CDX = {
     "mime": "content_mime_type",
 }
 """Columns of an index by the names of a CDX server's fields."""
-_CDX_MARKS = {"urlkey", "filename", "offset"}
+_CDX_MARKS = {"url", "filename", "offset", "length"}
 
 Row = Fields | Skipped | Broken
 """Row of an index, or the reason why it is none."""

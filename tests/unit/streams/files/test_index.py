@@ -55,11 +55,15 @@ def as_lines(rows):
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def as_cdx(rows):
+def as_cdx(rows, **others):
     """Lines as a CDX server answers them."""
     names = ("url", "filename", "offset", "length")
     found = [dict(zip(names, map(str, row.values()), strict=True)) for row in rows]
-    return as_lines({"urlkey": "test,x)/", "status": "200", "mime": "text/html", **row} for row in found)
+    return as_lines({**others, **row} for row in found)
+
+
+def as_whole_cdx(rows):
+    return as_cdx(rows, urlkey="test,x)/", status="200", mime="text/html")
 
 
 def as_parquet(rows):
@@ -71,7 +75,8 @@ def as_parquet(rows):
 FORMS = {
     "index.jsonl": as_lines,
     "index": as_lines,
-    "cdx": as_cdx,
+    "cdx": as_whole_cdx,
+    "some-fields.cdx": as_cdx,
     "index.jsonl.gz": lambda rows: gzip.compress(as_lines(rows)),
     "index.parquet": as_parquet,
     "part-0.c000.snappy": as_parquet,
