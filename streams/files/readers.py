@@ -336,6 +336,8 @@ class _PageReader(_LineReader[Outcome]):
 
     def _read_archive(self, stream: BinaryIO, kind: str) -> Iterator[Outcome]:
         if kind != WACZ:
+            if not peek(stream):  # a copy that has failed: an archive has one record at least
+                yield Damaged(BrokenReason.MALFORMED_MESSAGE, "the archive is empty")
             span = Span()
             for outcome in read_warc(stream, self._max_bytes, span=span):
                 self._position.span = span_on_disk(stream, span)

@@ -528,6 +528,15 @@ def test_each_response_of_an_archive_is_a_page(tmp_path, name, data):
     assert [page.html for page in pages] == [b"<p>0", b"<p>1", b"<p>2"]
 
 
+@pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz", "crawl.arc.gz"])
+@pytest.mark.parametrize("data", [b"", gzip.compress(b"")])
+def test_an_empty_archive_is_damaged(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    (damaged,) = read(tmp_path)
+    assert isinstance(damaged, Damaged)
+    assert damaged.detail == f"{tmp_path / name}: the archive is empty"
+
+
 @pytest.mark.parametrize("data", [archive(3), gzip.decompress(archive(3)), arc(3)])
 def test_an_archive_may_be_piped(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", piped(data))
