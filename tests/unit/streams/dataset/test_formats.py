@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import shutil
 import subprocess
 import tracemalloc
@@ -86,6 +87,24 @@ def test_parquet_is_read_by_pyarrow_and_duckdb(tmp_path: Path) -> None:
     times = duckdb.sql(f"select epoch_us(fetched_at) from '{path}' where fetched_at is not null").fetchall()
     assert FULL.fetched_at is not None
     assert times == [(round(FULL.fetched_at.timestamp() * 1e6),)]
+
+
+def test_a_corpus_as_in_the_guide_has_each_text_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).parents[4] / "docs/how-to/offline.md").read_text()
+    (query,) = re.findall(r'^duckdb -c "(copy .*?)"$', guide, re.MULTILINE | re.DOTALL)
+    document = replace(FULL, language="en", text_length=500, expected_f1=0.7)
+    documents = [
+        document,
+        document,
+        replace(document, content_hash="1", language="de"),
+        replace(document, content_hash="2", text_length=499),
+        replace(document, content_hash="3", expected_f1=0.69),
+    ]
+    (tmp_path / "cleaned").mkdir()
+    write(tmp_path / "cleaned", "parquet", [*(Row(each.id, each.url, each) for each in documents), *ROWS])
+    monkeypatch.chdir(tmp_path)
+    duckdb.sql(query)
+    assert duckdb.sql("from 'corpus.parquet'").fetchall() == [(document.url, document.text)]
 
 
 def test_parquet_is_compressed_by_zstd_in_row_groups_of_a_bounded_size(tmp_path: Path) -> None:
