@@ -187,6 +187,8 @@ def command(
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in run.failed.most_common())
         pages_of = f"{run.failed.total():,} of {pluralize(run.written, 'page')}"
         warn(f"{pages_of} without a document, `error` says why: {reasons}")
+    if run.failed.total() == run.written > 0:
+        warn(f"the first of them: {printable(run.first_error)}")
     if pages.without_host and site_statistics != NO_STATISTICS:
         _warn_of_pages_without_host(pages.without_host)
     for damage in pages.damaged:

@@ -60,6 +60,8 @@ class OfflineRun:
     """Pages that were written."""
     failed: Counter[str] = field(default_factory=Counter)
     """Those of them that have no document, by the reason; without what is damaged."""
+    first_error: str = ""
+    """Error of the first of them."""
     others: int = 0
     """Records that are no pages."""
     damaged_before: int = 0
@@ -185,6 +187,7 @@ class OfflineRun:
                         self.written += 1
                         if not isinstance(result, WrittenDocument | Damaged):
                             self.failed[result.reason] += 1
+                            self.first_error = self.first_error or str(result)
                         report(self.written)
                     else:
                         self.others += 1

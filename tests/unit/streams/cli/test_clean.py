@@ -142,7 +142,22 @@ def test_a_line_that_is_no_json_has_an_error_of_its_own_and_loses_nothing(tmp_pa
     file.write_text("{\n")
     ended = clean(file)
     assert (ended.exit_code, ended.stdout.count("malformed-message")) == (0, 1)
-    assert ended.stderr == "dehusk: 1 of 1 page without a document, `error` says why: 1 malformed-message\n"
+    counted, first = ended.stderr.splitlines()
+    assert counted == "dehusk: 1 of 1 page without a document, `error` says why: 1 malformed-message"
+    assert first.startswith(
+        f"dehusk: the first of them: malformed-message: line 1 of {file}: it is no JSON: "
+    )
+
+
+def test_where_no_page_has_a_document_the_first_error_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    file.write_text('{"link": "http://x.test/", "body": "<p>a"}\n' * 2)
+    _, first = clean(file).stderr.splitlines()
+    assert first.startswith(f"dehusk: the first of them: wrong-format: line 1 of {file}: ")
+    assert "--field html=PATH" in first
+    with file.open("a") as lines:
+        lines.write(json.dumps({"html": PAGE}))
+    assert "the first of them" not in clean(file).stderr
 
 
 def test_lines_with_fields_of_other_names_are_read(tmp_path: Path) -> None:
