@@ -49,7 +49,9 @@ def parse(html: bytes, *, scripting: bool = True) -> LexborHTMLParser:
     try:
         return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS, scripting=scripting)
     except SelectolaxError as error:
-        raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML: {error}") from error
+        raise PageError(
+            BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html):,} bytes of HTML: {error}"
+        ) from error
 
 
 def check_selector(selector: str) -> None:

@@ -218,7 +218,7 @@ def _read(
         )
         tree = None if texts is None else DocumentTree(**columns_of(document, address, texts))
     except MemoryError as error:
-        raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
+        raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html):,} bytes of HTML") from error
     hiding = walk.hiding if options.drop_hidden else {}
     properties = None if marked is None else Properties(document, marked, hiding)
     language = root.attributes.get("lang") if root is not None else None

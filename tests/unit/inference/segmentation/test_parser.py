@@ -68,6 +68,6 @@ def test_what_the_parser_refuses_is_a_broken_page(monkeypatch: pytest.MonkeyPatc
         raise parser.SelectolaxError("no memory")
 
     monkeypatch.setattr(parser, "LexborHTMLParser", refuse)
-    with pytest.raises(PageError, match="4 bytes of HTML: no memory") as refused:
-        parser.parse(b"<p>x")
+    with pytest.raises(PageError, match="1,004 bytes of HTML: no memory") as refused:
+        parser.parse(b"<p>x" * 251)
     assert refused.value.reason is BrokenReason.MEMORY_BUDGET_EXCEEDED
