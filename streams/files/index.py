@@ -1,5 +1,6 @@
 """Pages of the WARC records that the rows of an index point to, several of which are read at once."""
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,9 @@ _CDX = {
 """Columns of an index by the names of a CDX server's fields."""
 _CDX_MARKS = {"url", "filename", "offset", "length"}
 
+CDXJ_KEY = re.compile(rb"\A\S+ \d{14} (?=\{)")
+"""Key of a line of CDXJ, before its object: the URL by its host and the time."""
+
 Row = Fields | Skipped | Broken
 """Row of an index, or the reason why it is none."""
 
@@ -33,7 +37,7 @@ Row = Fields | Skipped | Broken
 def begins_index(line: bytes) -> bool:
     """Return True if a line is a row of an index, without a page."""
     try:
-        return is_pointer(fields := _columns(parse_line(line))) and "html" not in fields
+        return is_pointer(fields := _parse_row(line)) and "html" not in fields
     except PageError:
         return False
 
@@ -41,13 +45,18 @@ def begins_index(line: bytes) -> bool:
 def read_row(line: bytes, _max_bytes: int) -> Row:
     """Return the row of a line."""
     try:
-        return _columns(parse_line(line))
+        return _parse_row(line)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def _columns(fields: Fields) -> Fields:
-    """Return the fields of a line by the names of columns; a CDX server has others."""
+def _parse_row(line: bytes) -> Fields:
+    """Return the fields of a line by the names of columns; a CDX server has others.
+
+    Raises:
+        PageError: the line is no row.
+    """
+    fields = parse_line(CDXJ_KEY.sub(b"", line))
     if not fields.keys() >= _CDX_MARKS:
         return fields
     return {_CDX.get(name, name): value for name, value in fields.items()}

@@ -25,7 +25,7 @@ from typing import BinaryIO, Generic, TypeVar, cast
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
-from dehusk.streams.files.index import Row, begins_index, follow, read_row
+from dehusk.streams.files.index import CDXJ_KEY, Row, begins_index, follow, read_row
 from dehusk.streams.files.inflating import InUtf8, Piped, inflated, is_plain, peek, span_on_disk
 from dehusk.streams.files.page_lines import (
     DEFAULT_FIELDS,
@@ -285,9 +285,12 @@ class _PageReader(_LineReader[Outcome]):
             yield page if is_of_page else replace(page, url=url)
 
     def _first_line(self, stream: BinaryIO) -> bytes:
-        """Read the first line, if it may be an object; else nothing."""
+        """Read the first line, if it may be an object, or a row of CDXJ; else nothing."""
         start = peek(stream).removeprefix(codecs.BOM_UTF8)
-        return stream.readline(self._max_line + 1) if start.lstrip(b" \t").startswith(b"{") else b""
+        is_line = start.lstrip(b" \t").startswith(b"{")
+        if self._warc_directory is not None:  # CDXJ also lies beside the WARC files of a crawl
+            is_line = is_line or CDXJ_KEY.match(start) is not None
+        return stream.readline(self._max_line + 1) if is_line else b""
 
     def _read_any_lines(self, stream: BinaryIO, name: str, first: bytes) -> Iterator[Outcome]:
         """Yield the pages of lines that hold them, or that point to them, as the first one tells."""

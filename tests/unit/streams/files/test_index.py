@@ -66,6 +66,12 @@ def as_whole_cdx(rows):
     return as_cdx(rows, urlkey="test,x)/", status="200", mime="text/html")
 
 
+def as_cdxj(rows):
+    return b"".join(
+        b"test,x)/ 20240229120000 " + line for line in as_whole_cdx(rows).splitlines(keepends=True)
+    )
+
+
 def as_parquet(rows):
     out = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows), out, row_group_size=7)
@@ -77,6 +83,7 @@ FORMS = {
     "index": as_lines,
     "cdx": as_whole_cdx,
     "some-fields.cdx": as_cdx,
+    "index.cdxj": as_cdxj,
     "index.jsonl.gz": lambda rows: gzip.compress(as_lines(rows)),
     "index.parquet": as_parquet,
     "part-0.c000.snappy": as_parquet,
@@ -101,6 +108,13 @@ def test_the_rows_of_an_index_are_the_pages_that_they_point_to(crawl, folder, na
     pages = read(folder / name, folder)
     assert [page.url for page in pages] == [row["url"] for row in crawl[1]]
     assert all(page.html == b"<title>%s</title>" % page.url.rpartition("/")[2].encode() for page in pages)
+
+
+def test_cdxj_beside_the_files_that_it_points_to_gives_no_page_twice(crawl, folder):
+    (folder / "index.cdxj").write_bytes(as_cdxj(crawl[1][:9]))
+    beside, *pages = read(folder, None)
+    assert sorted(page.url for page in pages) == sorted(row["url"] for row in crawl[1])
+    assert (type(beside), beside.reason) == (Skipped, SkipReason.NOT_HTML)
 
 
 @pytest.mark.parametrize("name", ["index.jsonl", "index.parquet"])
