@@ -96,6 +96,14 @@ UNSURE_BELOW = 0.7
 
 
 @dataclass(frozen=True, slots=True)
+class ControlTopic:
+    """Topic of the states of roll-outs, and of what workers report."""
+
+    kafka: KafkaSettings
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class TopicSettings:
     """The topics of a worker and its consumer group."""
 

@@ -16,14 +16,8 @@ from uuid import uuid4
 from dehusk.schemas.errors import ConfigurationError, ConflictError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Change, Claim, Scope
 from dehusk.streams.cancellation import cancel
-from dehusk.streams.rollout.control import (
-    Control,
-    ControlKey,
-    ControlTopic,
-    check_revision,
-    read_control,
-    write,
-)
+from dehusk.streams.rollout.control import Control, ControlKey, check_revision, read_control, write
+from dehusk.streams.settings import ControlTopic
 from dehusk.streams.sources.source import Record
 
 LEASE = timedelta(seconds=20)

@@ -26,7 +26,7 @@ from dehusk.streams.kafka.producer import Outgoing, send, send_together
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.models.store import Guard, unguarded
 from dehusk.streams.rollout.evidence import Begins, begins, counting, ended_trials
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import ControlTopic
 from dehusk.streams.sources.source import Record
 
 _STATE, _WORKER, _CHANGE, _CLAIM, _TRIAL, _STOPPED = "state", "worker", "change", "claim", "trial", "stopped"
@@ -42,14 +42,6 @@ MAX_STOPPED = 500
 MAX_TRIALS = 20
 """Trials of a roll-out that have ended, and that the topic keeps."""
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ControlTopic:
-    """Topic of states and reports."""
-
-    kafka: KafkaSettings
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

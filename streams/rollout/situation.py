@@ -12,8 +12,9 @@ from dehusk.streams.kafka.client import check_control_topic, control_topic, desc
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import reads, ready_versions, serve, to_serve
 from dehusk.streams.models.store import Guard
-from dehusk.streams.rollout.control import Control, ControlTopic, read_control
+from dehusk.streams.rollout.control import Control, read_control
 from dehusk.streams.rollout.transitions import describe_share, first_state
+from dehusk.streams.settings import ControlTopic
 
 _MAX_NAMED = 5
 """Other roll-outs that are named where one has no workers."""

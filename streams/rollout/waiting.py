@@ -8,7 +8,8 @@ from dehusk.schemas.errors import ConfigurationError, ConflictError, Unavailable
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.kafka.reader import open_topics
-from dehusk.streams.rollout.control import Control, ControlTopic
+from dehusk.streams.rollout.control import Control
+from dehusk.streams.settings import ControlTopic
 
 
 async def wait_for_workers(

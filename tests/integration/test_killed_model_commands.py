@@ -26,9 +26,9 @@ from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.labelers import PROBE
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.rollout.control import ControlTopic, change_state, read_control
+from dehusk.streams.rollout.control import change_state, read_control
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, without_version
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import ControlTopic, KafkaSettings
 from tests.commands import DEHUSK
 from tests.integration.conftest import Stack
 from tests.unit.streams.models import graphs

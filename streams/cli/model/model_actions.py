@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -60,7 +61,6 @@ from dehusk.streams.models.verification import (
     check_on_triton,
 )
 from dehusk.streams.rollout.claims import claimed
-from dehusk.streams.rollout.control import ControlTopic
 from dehusk.streams.rollout.situation import (
     check_unused,
     pinned_versions,
@@ -79,31 +79,32 @@ def list_versions(sources: Sources, *, as_json: bool) -> bool:
     Raises:
         UnavailableError: Triton does not answer, or there is no repository; the other one was printed.
     """
-    missing: list[str] = []
-    triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
-    stored = _read_stored(sources.repository, missing)
-    if stored is None and triton is None:
-        raise UnavailableError("; ".join(missing))
-    versions = _known_versions(sources.repository, stored, triton)
+    found = _find_versions(sources)
     roles_by_name, stale = None, {}
-    if sources.control_topic:
-        topic = ControlTopic(sources.kafka, sources.control_topic)
-        control = asyncio.run(read_existing(topic))
+    if sources.control is not None:
+        control = asyncio.run(read_existing(sources.control))
         roles_by_name = roles(control)
         stale = {
             model: stale_versions(sources.repository, model, taken_back_versions(control, model))
-            for model in dict.fromkeys(version.model for version in versions)
+            for model in dict.fromkeys(version.model for version in found.versions)
         }
     print_versions(
-        versions, missing, roles_by_name, stale=stale, is_triton_known=triton is not None, as_json=as_json
+        found.versions,
+        found.missing,
+        roles_by_name,
+        stale=stale,
+        is_triton_known=found.is_triton_known,
+        as_json=as_json,
     )
-    if sources.control_topic:
+    if sources.control is not None:
         for model, named in stale.items():
-            print_stale(sources.repository, model, named, repair_command(model, sources.control_topic))
-    if missing:
-        listed = "Triton's" if stored is None else "the repository's (--without-triton lists them alone)"
-        raise UnavailableError(f"{'; '.join(missing)}; these are {listed}")
-    return any(version.has_failed for version in versions)
+            print_stale(sources.repository, model, named, repair_command(model, sources.control.name))
+    if found.missing:
+        listed = (
+            "Triton's" if found.is_triton_known else "the repository's (--without-triton lists them alone)"
+        )
+        raise UnavailableError(f"{'; '.join(found.missing)}; these are {listed}")
+    return any(version.has_failed for version in found.versions)
 
 
 def show_version(name: str, sources: Sources, group: str, *, trials: int, as_json: bool) -> None:
@@ -114,20 +115,15 @@ def show_version(name: str, sources: Sources, group: str, *, trials: int, as_jso
         UnavailableError: Triton does not answer, or there is no repository; the rest was printed.
     """
     model, version = split_name(name)
-    missing: list[str] = []
-    triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
-    stored = _read_stored(sources.repository, missing, model)
-    if stored is None and triton is None:
-        raise UnavailableError("; ".join(missing))
+    found = _find_versions(sources, model)
     try:
-        known = _find_version(model, version, _known_versions(sources.repository, stored, triton))
+        known = _pick_version(model, version, found.versions)
     except ConfigurationError as error:
-        raise ConfigurationError("; ".join((str(error), *missing))) from error
+        raise ConfigurationError("; ".join((str(error), *found.missing))) from error
     statistics = asyncio.run(_read_statistics(sources.triton, known)) if known.state == "READY" else None
     situation = None
-    if sources.control_topic:
-        topic = ControlTopic(sources.kafka, sources.control_topic)
-        situation = asyncio.run(read_situation(topic, Scope(model, group)))
+    if sources.control is not None:
+        situation = asyncio.run(read_situation(sources.control, Scope(model, group)))
         ended = [each for each in situation.ended if each.version == known.version]
         situation = replace(situation, ended=ended[: -trials - 1 : -1])
     directory = sources.repository / model / known.version
@@ -136,13 +132,40 @@ def show_version(name: str, sources: Sources, group: str, *, trials: int, as_jso
         statistics,
         directory,
         situation,
-        missing,
-        is_triton_known=triton is not None,
+        found.missing,
+        is_triton_known=found.is_triton_known,
         as_json=as_json,
     )
-    if missing:
-        shown = "Triton" if stored is None else "the repository (--without-triton asks it alone)"
-        raise UnavailableError(f"{'; '.join(missing)}; this is what {shown} has")
+    if found.missing:
+        shown = "Triton" if found.is_triton_known else "the repository (--without-triton asks it alone)"
+        raise UnavailableError(f"{'; '.join(found.missing)}; this is what {shown} has")
+
+
+class _Found(NamedTuple):
+    """Versions on disk and on Triton."""
+
+    versions: list[KnownVersion]
+    is_triton_known: bool
+    missing: list[str]
+    """Reason why one of the places could not be read."""
+
+
+def _find_versions(sources: Sources, model: str = "") -> _Found:
+    """Return the versions on disk, of one model if it is named, and on Triton.
+
+    Triton's index goes on naming versions that were removed; these are left out.
+
+    Raises:
+        UnavailableError: neither can be read.
+    """
+    missing: list[str] = []
+    triton = None if sources.without_triton else asyncio.run(_read_triton(sources.triton, missing))
+    stored = _read_stored(sources.repository, missing, model)
+    if stored is None and triton is None:
+        raise UnavailableError("; ".join(missing))
+    matched = match_versions(stored or [], triton)
+    versions = [known for known in matched if not was_removed(known, sources.repository)]
+    return _Found(versions, triton is not None, missing)
 
 
 async def _read_triton(address: str, missing: list[str]) -> OnTriton | None:
@@ -160,7 +183,7 @@ async def _read_statistics(triton: str, known: KnownVersion) -> Statistics:
         return await server.statistics_of(known.model, known.version)
 
 
-def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[StoredVersion] | None:
+def _read_stored(repository: Path, missing: list[str], model: str) -> list[StoredVersion] | None:
     """Return what is on disk; None where there is no repository, which is added to what is missing."""
     if not repository.is_dir():
         missing.append(f"there is no model repository {repository}")
@@ -168,14 +191,7 @@ def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[
     return stored_versions(repository, model)
 
 
-def _known_versions(
-    repository: Path, stored: list[StoredVersion] | None, triton: OnTriton | None
-) -> list[KnownVersion]:
-    """Return the versions on disk and on Triton, whose index goes on naming those that were removed."""
-    return [known for known in match_versions(stored or [], triton) if not was_removed(known, repository)]
-
-
-def _find_version(model: str, version: str, known_versions: list[KnownVersion]) -> KnownVersion:
+def _pick_version(model: str, version: str, known_versions: list[KnownVersion]) -> KnownVersion:
     versions = [known for known in known_versions if known.model == model]
     matching = [known for known in versions if (known.version == version if version else known.is_default)]
     if not matching and not version:
@@ -305,7 +321,7 @@ async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> N
 
     With a control topic, roll-outs are asked again while no other command has versions served.
     """
-    topic, scope = sources.control_topic, Scope(model, TopicSettings().group)
+    scope = Scope(model, TopicSettings().group)
     needed, revision = await _needed(sources, scope, version)
     removal = Removal(sources.repository, model, version, needed)
     async with AsyncExitStack() as stack:
@@ -314,7 +330,7 @@ async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> N
         await check_removable(removal, server)
         is_served = server is not None and version in await server.ready(model)
         served = ", which Triton serves to those that name it" if is_served else ""
-        unasked = "" if topic else ", whether or not a roll-out needs it (--control-topic)"
+        unasked = "" if sources.control else ", whether or not a roll-out needs it (--control-topic)"
         ask(f"Delete {removal.directory}{served}{unasked}?", "nothing is deleted", yes=yes)
         guard = await stack.enter_async_context(_guarded(sources, scope, revision, f"removal of {removal}"))
         needed, _ = await _needed(sources, scope, version)
@@ -324,12 +340,11 @@ async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> N
 @asynccontextmanager
 async def _guarded(sources: Sources, scope: Scope, revision: int, reason: str) -> AsyncIterator[Guard]:
     """With a control topic, claim the versions of a model that are served; raises what `claimed` does."""
-    if not sources.control_topic:
+    if sources.control is None:
         yield unguarded
         return
-    topic = ControlTopic(sources.kafka, sources.control_topic)
     change = Change(datetime.now(UTC), user_name(), reason)
-    async with claimed(topic, scope, revision, change, SERVE_SECONDS) as claim:
+    async with claimed(sources.control, scope, revision, change, SERVE_SECONDS) as claim:
         yield claim.check
 
 
@@ -355,7 +370,7 @@ async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
         print_repair(sources.repository / scope.model / CONFIG_FILE, planned)
         ask("Repair it?", "nothing was changed", yes=yes)
         guard = await stack.enter_async_context(_guarded(sources, scope, revision, "repair of the policy"))
-        if sources.control_topic:
+        if sources.control is not None:
             again, _ = await _plan_repair(sources, scope, server)
             if (again.kept, again.trusted) != (planned.kept, planned.trusted):
                 raise ConflictError(f"what {scope.model} needs was changed meanwhile; try again")
@@ -367,8 +382,8 @@ async def _repair(sources: Sources, scope: Scope, *, yes: bool) -> Repair:
 async def _plan_repair(sources: Sources, scope: Scope, server: ModelServer | None) -> tuple[Repair, int]:
     """Return a repair by the disk, Triton and the control topic, and the revision of the state there."""
     needs, revision, model = Needs(), 0, scope.model
-    if sources.control_topic:
-        control = await read_existing(ControlTopic(sources.kafka, sources.control_topic))
+    if sources.control is not None:
+        control = await read_existing(sources.control)
         state = control.states.get(scope)
         servings = frozenset(each.serving for key, each in control.states.items() if key.model == model)
         serving, revision = (state.serving, state.revision) if state else ("", 0)
@@ -382,9 +397,9 @@ async def _needed(sources: Sources, scope: Scope, version: str) -> tuple[frozens
 
     Without a control topic, that is none.
     """
-    if not sources.control_topic:
+    if sources.control is None:
         return frozenset(), 0
-    control = await read_existing(ControlTopic(sources.kafka, sources.control_topic))
+    control = await read_existing(sources.control)
     check_unused(control, scope.model, version)
     state = control.states.get(scope)
     return frozenset(pinned_versions(control, scope.model)), state.revision if state else 0

@@ -30,7 +30,7 @@ from dehusk.streams.cli.shared.service_options import (
     triton_option,
 )
 from dehusk.streams.models.names import MAX_LATENCY, check_model, split_name
-from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings, TritonSettings
+from dehusk.streams.settings import CONTROL_TOPIC, ControlTopic, KafkaSettings, TritonSettings
 
 NOT_TO_BE_SERVED = 3
 """Exit status where a version is not to be served; 1 is for other errors."""
@@ -208,6 +208,11 @@ class RolloutOptions:
     repository: Path = DEFAULT_REPOSITORY
 
     @property
+    def control(self) -> ControlTopic:
+        """Topic of the roll-out."""
+        return ControlTopic(self.kafka, self.control_topic)
+
+    @property
     def scope(self) -> Scope:
         """Model and group of the roll-out."""
         return Scope(self.name[0], self.group)
@@ -227,6 +232,11 @@ class Sources:
     repository: Path
     control_topic: str | None
     kafka: KafkaSettings
+
+    @property
+    def control(self) -> ControlTopic | None:
+        """Topic of the roll-outs; None if none is named."""
+        return ControlTopic(self.kafka, self.control_topic) if self.control_topic else None
 
 
 def source_options(topic_help: str, *others: Option) -> Option:

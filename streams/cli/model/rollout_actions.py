@@ -41,7 +41,7 @@ from dehusk.streams.models.serving import (
 )
 from dehusk.streams.models.store import Guard
 from dehusk.streams.rollout.claims import claimed
-from dehusk.streams.rollout.control import ControlTopic, change_state
+from dehusk.streams.rollout.control import change_state
 from dehusk.streams.rollout.situation import (
     Situation,
     pinned_versions,
@@ -67,8 +67,7 @@ def _ask_change(_state: Rollout, _changed: Rollout) -> str:
 
 def show_status(options: RolloutOptions) -> None:
     """Print the state of a roll-out, its workers, and their figures."""
-    topic = ControlTopic(options.kafka, options.control_topic)
-    situation = asyncio.run(read_situation(topic, options.scope))
+    situation = asyncio.run(read_situation(options.control, options.scope))
     stale = stale_versions(options.repository, options.scope.model, situation.taken_back)
     print_status(situation, stale, as_json=options.as_json)
     print_stale(options.repository, options.scope.model, stale, _repairing(options))
@@ -76,13 +75,12 @@ def show_status(options: RolloutOptions) -> None:
 
 
 def _repairing(options: RolloutOptions) -> str:
-    return repair_command(options.scope.model, options.control_topic, options.group)
+    return repair_command(options.scope.model, options.control.name, options.group)
 
 
 def show_history(options: RolloutOptions, limit: int) -> None:
     """Print the latest changes of a roll-out."""
-    topic = ControlTopic(options.kafka, options.control_topic)
-    history = asyncio.run(read_existing(topic)).history(options.scope)
+    history = asyncio.run(read_existing(options.control)).history(options.scope)
     print_history(options.scope, [*history.values()][-limit:], as_json=options.as_json)
 
 
@@ -115,7 +113,7 @@ async def _change(
     options: RolloutOptions, step: Step, serving: str | None, question: Question, *, is_back: bool
 ) -> None:
     """Show the change, ask, have Triton serve the versions, write the state, and wait if that is wanted."""
-    topic, scope, by = ControlTopic(options.kafka, options.control_topic), options.scope, user_name()
+    topic, scope, by = options.control, options.scope, user_name()
     situation = await read_situation(topic, scope)
     current = situation.current(by, serving=serving)
     state = step(replace(current, limits=replace(current.limits, **options.limits)), by)
@@ -128,12 +126,12 @@ async def _change(
     ask(question(situation.state or state, state), "nothing was changed", yes=options.yes)
     began = time.perf_counter()
     if is_served_first:
-        await _serve_and_change(options, topic, situation, state)
+        await _serve_and_change(options, situation, state)
     else:
         await change_state(topic, scope, state)
     print_written(state, as_json=options.as_json)
     if is_back and situation.state and not options.without_triton:
-        await _withdraw(options, topic, situation.state, state, is_used=bool(situation.workers))
+        await _withdraw(options, situation.state, state, is_used=bool(situation.workers))
     workers = None
     if options.wait and situation.workers:
         if ignored := ignored_by(situation.state, situation.workers):
@@ -142,17 +140,15 @@ async def _change(
     print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
 
 
-async def _withdraw(
-    options: RolloutOptions, topic: ControlTopic, before: Rollout, state: Rollout, *, is_used: bool
-) -> None:
+async def _withdraw(options: RolloutOptions, before: Rollout, state: Rollout, *, is_used: bool) -> None:
     """Take what a rollback has left out of the policy and, where no worker does, of Triton."""
-    scope, revision, seconds = options.scope, state.revision, SERVE_SECONDS
+    scope, revision = options.scope, state.revision
     try:
         async with (
-            claimed(topic, scope, revision, state.change, seconds) as claim,
+            claimed(options.control, scope, revision, state.change, SERVE_SECONDS) as claim,
             ModelServer(options.triton) as server,
         ):
-            control = await read_existing(topic)
+            control = await read_existing(options.control)
             gone = before.kept - pinned_versions(control, scope.model)
             gone |= taken_back_versions(control, scope.model)
             moved = Moved(before.serving, state.serving)
@@ -163,15 +159,13 @@ async def _withdraw(
         warn(f"{error}; {_repairing(options)} takes out what was left")
 
 
-async def _serve_and_change(
-    options: RolloutOptions, topic: ControlTopic, situation: Situation, state: Rollout
-) -> None:
+async def _serve_and_change(options: RolloutOptions, situation: Situation, state: Rollout) -> None:
     """Have Triton serve the versions of the next state, write it, and have the one that serves trusted.
 
     Nobody else has versions of the model served meanwhile. If a rollback comes first, Triton serves what it
     served before.
     """
-    scope = situation.scope
+    topic, scope = options.control, situation.scope
     revision = situation.state.revision if situation.state else 0
     seconds = options.wait_seconds + SERVE_SECONDS
     async with (

@@ -20,8 +20,8 @@ from dehusk.streams.kafka.rights import Operation
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import Moved, unload
 from dehusk.streams.models.store import Guard
-from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state, write
-from dehusk.streams.settings import WhenTritonIsUnavailable
+from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, change_state, write
+from dehusk.streams.settings import ControlTopic, WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.process import running

@@ -15,7 +15,8 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.rollout import Scope
 from dehusk.schemas.trials import SHADOW, Figures, total_comparison, total_figures
 from dehusk.streams.kafka.client import Topic, create_topics
-from dehusk.streams.rollout.control import Control, ControlTopic, read_control
+from dehusk.streams.rollout.control import Control, read_control
+from dehusk.streams.settings import ControlTopic
 from tests.commands import DEHUSK
 from tests.integration.conftest import Stack
 from tests.integration.worker.conftest import PATIENCE

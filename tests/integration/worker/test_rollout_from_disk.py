@@ -12,8 +12,9 @@ from dehusk.inference.labelers.triton import FOLLOW_SECONDS
 from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.rollout.control import ControlTopic, change_state
+from dehusk.streams.rollout.control import change_state
 from dehusk.streams.rollout.transitions import without_version
+from dehusk.streams.settings import ControlTopic
 from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.commands import DEHUSK
 from tests.integration.conftest import Stack

@@ -11,10 +11,10 @@ from dehusk.schemas.rollout import Part, Rollout, Scope
 from dehusk.schemas.trials import Figures, WorkerReport
 from dehusk.streams.kafka.client import Topic
 from dehusk.streams.rollout import situation as module
-from dehusk.streams.rollout.control import Control, ControlKey, ControlTopic, state_record
+from dehusk.streams.rollout.control import Control, ControlKey, state_record
 from dehusk.streams.rollout.situation import Situation, read_situation
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import ControlTopic, KafkaSettings
 
 SCOPE = Scope("m", "group")
 START = promote(first_state("7", "me"), "7", "me")

@@ -11,10 +11,10 @@ from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Scope
 from dehusk.schemas.trials import WorkerReport
 from dehusk.streams.rollout import waiting
-from dehusk.streams.rollout.control import ControlKey, ControlTopic, state_record
+from dehusk.streams.rollout.control import ControlKey, state_record
 from dehusk.streams.rollout.transitions import first_state, promote, roll_back
 from dehusk.streams.rollout.waiting import wait_for_workers
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import ControlTopic, KafkaSettings
 
 SCOPE = Scope("m", "group")
 START = promote(first_state("7", "me"), "7", "me")

@@ -8,8 +8,8 @@ import pytest
 from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.pages import Message
 from dehusk.streams.rollout import claims, control
-from dehusk.streams.rollout.control import Control, ControlTopic
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.rollout.control import Control
+from dehusk.streams.settings import ControlTopic, KafkaSettings
 from dehusk.streams.sources.source import Record
 
 TOPIC = ControlTopic(KafkaSettings(), "control")

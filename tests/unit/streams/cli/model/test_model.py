@@ -15,8 +15,9 @@ from dehusk.streams.cli import cli
 from dehusk.streams.cli.model import model_actions
 from dehusk.streams.models.names import split_name
 from dehusk.streams.models.overview import OnTriton
-from dehusk.streams.rollout.control import Control, ControlTopic
+from dehusk.streams.rollout.control import Control
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
+from dehusk.streams.settings import ControlTopic
 from tests.unit.streams.models import graphs
 
 

@@ -288,7 +288,7 @@ def test_a_version_that_is_left_goes_also_if_a_worker_does_not_follow(
 ) -> None:
     left = []
 
-    async def withdraw(_options, _topic, before, state, *, is_used) -> None:
+    async def withdraw(_options, before, state, *, is_used) -> None:
         left.append((before.serving, state.serving, is_used))
 
     async def wait(*_given: object) -> list[WorkerReport]:

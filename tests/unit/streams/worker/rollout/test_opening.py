@@ -11,9 +11,8 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Scope
 from dehusk.streams.kafka.client import Topic
-from dehusk.streams.rollout.control import ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote
-from dehusk.streams.settings import KafkaSettings, TritonSettings
+from dehusk.streams.settings import ControlTopic, KafkaSettings, TritonSettings
 from dehusk.streams.worker.rollout import opening, plan
 from dehusk.streams.worker.rollout.opening import TopicCheck, catch_up, first_plan
 from dehusk.streams.worker.rollout.plan import OpenVersion, open_version

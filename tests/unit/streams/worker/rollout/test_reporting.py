@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.rollout import Part, Scope
 from dehusk.schemas.trials import Comparison, Figures, WorkerReport
-from dehusk.streams.rollout.control import ControlKey, ControlTopic
+from dehusk.streams.rollout.control import ControlKey
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import ControlTopic, KafkaSettings
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout.observing import Observations
 from dehusk.streams.worker.rollout.opening import Reporting
