@@ -134,10 +134,14 @@ class TopicSettings:
         return tuple(topic for topic in (self.monitoring, self.control) if topic)
 
     @property
+    def of_results(self) -> tuple[str, ...]:
+        """Topics that the results of messages are delivered to."""
+        return tuple(topic for topic in (self.output, self.dead_letters, self.unsure, self.audit) if topic)
+
+    @property
     def written(self) -> tuple[str, ...]:
         """Topics that a worker writes to."""
-        wanted = (self.output, self.dead_letters, self.unsure, self.revisits, self.audit)
-        return (*(topic for topic in wanted if topic), *self.beside)
+        return (*self.of_results, *([self.revisits] if self.revisits else []), *self.beside)
 
 
 @dataclass(frozen=True, slots=True)

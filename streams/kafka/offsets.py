@@ -57,12 +57,29 @@ async def check_offsets(settings: KafkaSettings, group: str, partition: TopicPar
             await _ask_until_known(client, group, partition)
 
 
-async def _ask_until_known(client: AIOKafkaClient, group: str, partition: TopicPartition) -> int:
+async def is_unstable(client: AIOKafkaClient, group: str, partition: TopicPartition) -> bool:
+    """Return True if a transaction is about to commit or to abort the offset of a group in a partition.
+
+    Raises:
+        KafkaError: it is not known.
+        ConfigurationError: the brokers are older than Kafka 2.5.
+    """
+    try:
+        await _ask_until_known(client, group, partition, waits=False)
+    except UnstableOffset:
+        return True
+    return False
+
+
+async def _ask_until_known(
+    client: AIOKafkaClient, group: str, partition: TopicPartition, *, waits: bool = True
+) -> int:
+    """Ask for a committed offset until it is known; if it `waits`, also until it is stable."""
     for attempt in range(_ATTEMPTS - 1):
         try:
             return await ask_committed_offset(client, group, partition)
         except KafkaError as error:
-            if not error.retriable:
+            if not error.retriable or (isinstance(error, UnstableOffset) and not waits):
                 raise
         await back_off(attempt)
     return await ask_committed_offset(client, group, partition)

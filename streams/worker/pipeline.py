@@ -12,8 +12,8 @@ from dehusk.schemas.pages import Prediction
 from dehusk.streams.availability import Check, Dependencies, Dependency, watch_silence
 from dehusk.streams.kafka.brokers import Brokers, check_kafka, check_login
 from dehusk.streams.kafka.client import check_rights_by
+from dehusk.streams.kafka.hanging import GroupOffsets
 from dehusk.streams.kafka.input_topics import input_topics
-from dehusk.streams.kafka.offsets import committed_offset
 from dehusk.streams.kafka.producer import create_producer, open_producer
 from dehusk.streams.kafka.raw_messages import open_raw_messages
 from dehusk.streams.kafka.rights import Right
@@ -152,7 +152,7 @@ def _create_transactions(
         settings.topics.group,
         writer,
         membership,
-        partial(committed_offset, settings.kafka, settings.topics.group),
+        GroupOffsets(settings.kafka, settings.topics.group, settings.topics.of_results),
         settings.kafka,
     )
 

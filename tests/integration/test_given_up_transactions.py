@@ -12,6 +12,7 @@ from aiokafka.producer.sender import TxnOffsetCommitHandler
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.hanging import GroupOffsets
 from dehusk.streams.kafka.offsets import committed_offset
 from dehusk.streams.kafka.producer import create_producer
 from dehusk.streams.kafka.reader import read
@@ -73,7 +74,7 @@ async def delivery(
         fresh,
         writer,  # type: ignore[arg-type]
         membership,
-        partial(committed_offset, kafka, fresh),
+        GroupOffsets(kafka, fresh, [writer.topic]),
         kafka,
     )
     yield made

@@ -11,13 +11,12 @@ limits, after which a new producer is started.
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.client import ConnectionGroup, CoordinationType
 from aiokafka.errors import (
     IllegalOperation,
     KafkaError,
@@ -26,7 +25,6 @@ from aiokafka.errors import (
     UnknownError,
 )
 from aiokafka.producer.transaction_manager import TransactionResult, TransactionState
-from aiokafka.protocol.transaction import EndTxnRequest
 from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.documents import Origin
@@ -34,6 +32,7 @@ from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
 from dehusk.streams.cancellation import TaskGroup, cancel
 from dehusk.streams.kafka.errors import TOO_LARGE
+from dehusk.streams.kafka.hanging import GroupOffsets, send_end
 from dehusk.streams.kafka.producer import UNNAMED, Outgoing, enqueue
 from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix
 from dehusk.streams.settings import KafkaSettings
@@ -48,15 +47,11 @@ _Names = set[tuple[str, str | Record]]
 """Topics, each with a record or the name of one."""
 CreateProducer = Callable[[str], AIOKafkaProducer]
 """Creates a producer, not yet started, with a `transactional.id`."""
-FetchCommitted = Callable[[TopicPartition], Awaitable[int]]
-"""Function that returns the offset that the group has committed of a partition; -1 for none."""
 START_SECONDS = 30.0
 """Time limit of the start of a producer, which ends the transaction that was open."""
 COMMIT_SECONDS = 60.0
 """Time limit of a transaction, after which brokers abort it, too: aiokafka's `transaction_timeout_ms`."""
 _ABORT_SECONDS = 2.0
-_OFFSETS_SECONDS = 0.5
-"""Time for offsets that are on their way, before the transaction is aborted."""
 _CLOSE_SECONDS = 5.0
 _OPEN = frozenset(
     {
@@ -86,7 +81,7 @@ class TransactionalDelivery:
     _group: str
     _writer: ResultWriter
     _membership: Membership
-    _fetch_committed: FetchCommitted
+    _offsets: GroupOffsets
     _kafka: KafkaSettings
     _producers: dict[TopicPartition, AIOKafkaProducer] = field(default_factory=dict, init=False)
     _closing: set[asyncio.Task[None]] = field(default_factory=set, init=False)
@@ -166,7 +161,7 @@ class TransactionalDelivery:
         self, partition: TopicPartition, batch: Sequence[CleanedMessage]
     ) -> Sequence[CleanedMessage]:
         """Return the messages of a batch that no former producer has delivered."""
-        committed = await self._fetch_committed(partition)
+        committed = await self._offsets.committed(partition)
         left = [cleaned for cleaned in batch if cleaned.message.offset >= committed]
         if count := len(batch) - len(left):
             messages = pluralize(count, "message")
@@ -221,7 +216,12 @@ class TransactionalDelivery:
         name = f"{transactional_prefix(self._group, partition.topic)}{partition.partition}"
         producer = self._producers[partition] = self._create(name)
         self._membership.guard(producer)
+        hanging = await self._offsets.hanging(partition, name)
+        self._require_owned(partition, producer)
         await start_in_time(producer)
+        if hanging is not None:
+            _log.warning("%s-%d: ends the last transaction again, as brokers have lost its end", *partition)
+            await self._offsets.end_again(producer, hanging)
         return producer
 
     def _release(self, partition: TopicPartition) -> None:
@@ -291,24 +291,11 @@ async def _abort(producer: AIOKafkaProducer) -> None:
     aiokafka would send first what the transaction still lacks, such as an offset of a partition that has
     gone, which it retries without end. A transaction is left to the brokers if records of it are not
     acknowledged: those that come after its end would open another one, in older brokers, that never ends.
-    Offsets are waited for: the group's coordinator could take those that come after it for about to be
-    committed, and keep them so.
     """
     transactions = producer._txn_manager  # noqa: SLF001 there is no getter
     has_records = any(producer._message_accumulator._batches.values())  # noqa: SLF001 there is no getter
-    if has_records or transactions.state not in _OPEN:
-        return
-    if transactions._pending_txn_offsets:  # noqa: SLF001 there is no getter
-        await asyncio.sleep(_OFFSETS_SECONDS)
-    name = transactions.transactional_id
-    coordinator = await producer.client.coordinator_lookup(CoordinationType.TRANSACTION, name)
-    request = EndTxnRequest(
-        transactional_id=name,
-        producer_id=transactions.producer_id,
-        producer_epoch=transactions.producer_epoch,
-        transaction_result=TransactionResult.ABORT,
-    )
-    await producer.client.send(coordinator, request, group=ConnectionGroup.COORDINATION)
+    if not has_records and transactions.state in _OPEN:
+        await send_end(producer, TransactionResult.ABORT)
 
 
 def _futures_of_errors(producer: AIOKafkaProducer) -> Iterator[asyncio.Future[object]]:

@@ -16,11 +16,13 @@ from aiokafka.errors import (
     TransactionalIdAuthorizationFailed,
     UnknownError,
 )
+from aiokafka.producer.transaction_manager import TransactionResult
 from aiokafka.structs import RecordMetadata
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.kafka.hanging import GroupOffsets
 from dehusk.streams.kafka.producer import UNNAMED, serialized
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.settings import KafkaSettings, TopicSettings
@@ -52,6 +54,11 @@ class Kafka:
         self.knows_committed = asyncio.Event()
         """Set while the group tells its offsets."""
         self.knows_committed.set()
+        self.hangs: TransactionResult | None = None
+        """Result of the transaction that hangs, as long as no producer was started after it."""
+        self.tells_hanging = asyncio.Event()
+        self.tells_hanging.set()
+        self.ended: list[TransactionResult] = []
         self.send_errors: list[Exception] = []
         """Errors that are raised where a record waits for room; the transaction has failed then."""
         self.commit_errors: list[tuple[Exception, bool]] = []
@@ -62,9 +69,19 @@ class Kafka:
         self.may_close.set()
         self.closed = 0
 
-    async def fetch_committed(self, partition: TopicPartition) -> int:
+    async def committed(self, partition: TopicPartition) -> int:
         await self.knows_committed.wait()
+        if self.hangs is not None:
+            raise UnavailableError("the offset is about to be committed")
         return self.offsets.get(partition, -1)
+
+    async def hanging(self, _partition: TopicPartition, name: str) -> TransactionResult | None:
+        await self.tells_hanging.wait()
+        return None if name in self.started else self.hangs
+
+    async def end_again(self, _producer: object, result: TransactionResult) -> None:
+        self.ended.append(result)
+        self.hangs = None
 
 
 class Producer:
@@ -151,7 +168,7 @@ async def delivery(kafka: Kafka, membership: Membership) -> TransactionalDeliver
         "g",
         ResultWriter(TopicSettings(), DropLog("k:1", "dead")),
         membership,
-        kafka.fetch_committed,
+        cast("GroupOffsets", kafka),
         KafkaSettings("k:1"),
     )
 
@@ -179,7 +196,7 @@ async def test_unsure_documents_are_in_the_transaction_of_their_page(
     writer = ResultWriter(topics, DropLog("k:1", "dead"), unsure_below=0.5)
     create = partial(Producer, kafka)
     delivery = TransactionalDelivery(
-        create, "g", writer, membership, kafka.fetch_committed, KafkaSettings("k:1")
+        create, "g", writer, membership, cast("GroupOffsets", kafka), KafkaSettings("k:1")
     )
     unsure = WrittenDocument(b"4", b"d", expected_f1=0.4)
     await delivery.deliver([CleanedMessage(cleaned(0, 4).message, records=[unsure])])
@@ -248,7 +265,7 @@ async def test_an_audit_record_that_is_too_large_is_left_out_of_the_next_transac
 ) -> None:
     writer = ResultWriter(TopicSettings(audit="audit"), DropLog("k:1", "dead"))
     delivery = TransactionalDelivery(
-        partial(Producer, kafka), "g", writer, membership, kafka.fetch_committed, KafkaSettings("k:1")
+        partial(Producer, kafka), "g", writer, membership, cast("GroupOffsets", kafka), KafkaSettings("k:1")
     )
     large = cleaned(0, 4)
     large.records = [WrittenDocument(b"http://x.test/" + bytes(2000).hex().encode(), b"d")]
@@ -419,3 +436,29 @@ async def test_what_was_delivered_already_is_said(
     kafka.offsets[FIRST] = 5
     await delivery.deliver([cleaned(0, 4), cleaned(0, 5)])
     assert "passed over 1 message of raw-0, delivered up to offset 4" in caplog.text
+
+
+@pytest.mark.parametrize("result", TransactionResult)
+async def test_a_transaction_that_hangs_is_ended_as_it_was_before_anything_is_delivered(
+    delivery: TransactionalDelivery, kafka: Kafka, result: TransactionResult
+) -> None:
+    kafka.hangs = result
+    kafka.offsets[FIRST] = 5
+    await delivery.deliver([cleaned(0, 4), cleaned(0, 5)])
+    assert (kafka.ended, kafka.started) == ([result], ["g/raw/0"])
+    assert kafka.committed == [("g/raw/0", [b"5"], {FIRST: 6})]
+
+
+async def test_a_partition_that_is_given_back_meanwhile_is_not_fenced(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.tells_hanging.clear()
+    delivering = asyncio.create_task(delivery.deliver([cleaned(0, 4)]))
+    await settle()
+    delivery.give_up()
+    kafka.tells_hanging.set()
+    await settle()
+    assert (kafka.started, delivering.done()) == ([], False)
+    delivering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await delivering
