@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
-from aiokafka.errors import for_code
+from aiokafka.errors import TransactionalIdAuthorizationFailed, for_code
 from aiokafka.producer.transaction_manager import TransactionResult
 from aiokafka.protocol.api import Response
 from aiokafka.protocol.transaction import AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, EndTxnRequest
@@ -130,7 +130,7 @@ async def _state_of(client: AIOKafkaClient, name: str) -> str:
     except NotImplementedError:
         return ""
     ((code, _name, state, *_),) = response.states
-    if code == _UNKNOWN_NAME:
+    if code in _UNTOLD:
         return ""
     if code:
         raise for_code(code)
@@ -138,6 +138,8 @@ async def _state_of(client: AIOKafkaClient, name: str) -> str:
 
 
 _UNKNOWN_NAME = 105
+_UNTOLD = frozenset({_UNKNOWN_NAME, TransactionalIdAuthorizationFailed.errno})
+"""Errors of a producer that was never started, and of one that may not be: its start says so."""
 
 
 class _StatesResponse(Response):  # type: ignore[misc] # aiokafka has no types
