@@ -10,7 +10,13 @@ from typing import Any
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, TopicAuthorizationFailedError, for_code
+from aiokafka.errors import (
+    KafkaError,
+    NodeNotReadyError,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    for_code,
+)
 from aiokafka.protocol.metadata import MetadataRequest
 
 from dehusk.schemas.errors import ConfigurationError
@@ -179,8 +185,24 @@ async def open_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaClient]:
         ConfigurationError: the brokers refuse the user, or ask for another security.
         UnavailableError: the brokers do not answer.
     """
-    async with _connected(settings, AIOKafkaClient, AIOKafkaClient.bootstrap) as client:
+    async with _connected(settings, AIOKafkaClient, _bootstrap) as client:
         yield client
+
+
+async def _bootstrap(client: AIOKafkaClient) -> None:
+    await client.bootstrap()
+    _require_brokers(client)
+
+
+async def _start(admin: AIOKafkaAdminClient) -> None:
+    await admin.start()
+    _require_brokers(admin._client)  # noqa: SLF001 there is no getter
+
+
+def _require_brokers(client: AIOKafkaClient) -> None:
+    """Raise if the cluster names no broker, as while its only one starts: aiokafka counts on one."""
+    if not client.cluster.brokers():
+        raise NodeNotReadyError("the cluster names no broker")
 
 
 def require_inputs(
@@ -367,7 +389,7 @@ def topics_of_local_stack() -> str:
 
 @asynccontextmanager
 async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
-    async with _connected(settings, AIOKafkaAdminClient, AIOKafkaAdminClient.start) as admin:
+    async with _connected(settings, AIOKafkaAdminClient, _start) as admin:
         yield admin
 
 

@@ -5,9 +5,18 @@ from dataclasses import replace
 
 import pytest
 from aiokafka import conn
+from aiokafka.client import AIOKafkaClient
 
-from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka.client import Topic, WorkerTopics, create_command, missing_topics, require_inputs
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.kafka.client import (
+    Topic,
+    WorkerTopics,
+    create_command,
+    find_topics,
+    missing_topics,
+    open_client,
+    require_inputs,
+)
 from dehusk.streams.kafka.input_topics import InputTopics
 from dehusk.streams.kafka.options import client_options, consumer_options
 from dehusk.streams.settings import KafkaSecurity, KafkaSettings, PageLimits, TopicSettings
@@ -175,3 +184,15 @@ def test_the_command_that_creates_a_topic():
     assert create_command(secured, Topic("out", 6, 3)).startswith(
         "kafka-topics.sh --bootstrap-server a:1 --command-config admin.properties --create --topic out "
     )
+
+
+async def test_a_cluster_that_names_no_broker_yet_does_not_answer(monkeypatch):
+    async def bootstrap(_client):
+        """Know no broker, as of Kafka 3 while its only node starts again."""
+
+    monkeypatch.setattr(AIOKafkaClient, "bootstrap", bootstrap)
+    with pytest.raises(UnavailableError, match=r"k:1 does not answer.*names no broker"):
+        async with open_client(KafkaSettings("k:1")):
+            pytest.fail("there is nothing to ask")
+    with pytest.raises(UnavailableError, match="names no broker"):
+        await find_topics(KafkaSettings("k:1"), ["in"])

@@ -67,9 +67,10 @@ class Starting(AIOKafkaAdminClient):
         logging.getLogger("aiokafka").error('Unable connect to "%s:%s": %s', "k", 9, self.cause)
         if self.error is not None:
             raise self.error
+        self._client.cluster.update_metadata(await self._send_request(None))
 
     async def _send_request(self, request):
-        return MetadataResponse_v1([], 1, [])
+        return MetadataResponse_v1([(1, "k", 10, None)], 1, [])
 
 
 @pytest.fixture
