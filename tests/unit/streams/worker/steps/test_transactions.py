@@ -69,19 +69,26 @@ class Kafka:
         self.may_close.set()
         self.closed = 0
 
+
+class Offsets:
+    """The offsets of the group, and the transaction that hangs."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+
     async def committed(self, partition: TopicPartition) -> int:
-        await self.knows_committed.wait()
-        if self.hangs is not None:
+        await self._kafka.knows_committed.wait()
+        if self._kafka.hangs is not None:
             raise UnavailableError("the offset is about to be committed")
-        return self.offsets.get(partition, -1)
+        return self._kafka.offsets.get(partition, -1)
 
     async def hanging(self, _partition: TopicPartition, name: str) -> TransactionResult | None:
-        await self.tells_hanging.wait()
-        return None if name in self.started else self.hangs
+        await self._kafka.tells_hanging.wait()
+        return None if name in self._kafka.started else self._kafka.hangs
 
     async def end_again(self, _producer: object, result: TransactionResult) -> None:
-        self.ended.append(result)
-        self.hangs = None
+        self._kafka.ended.append(result)
+        self._kafka.hangs = None
 
 
 class Producer:
@@ -168,7 +175,7 @@ async def delivery(kafka: Kafka, membership: Membership) -> TransactionalDeliver
         "g",
         ResultWriter(TopicSettings(), DropLog("k:1", "dead")),
         membership,
-        cast("GroupOffsets", kafka),
+        cast("GroupOffsets", Offsets(kafka)),
         KafkaSettings("k:1"),
     )
 
@@ -196,7 +203,7 @@ async def test_unsure_documents_are_in_the_transaction_of_their_page(
     writer = ResultWriter(topics, DropLog("k:1", "dead"), unsure_below=0.5)
     create = partial(Producer, kafka)
     delivery = TransactionalDelivery(
-        create, "g", writer, membership, cast("GroupOffsets", kafka), KafkaSettings("k:1")
+        create, "g", writer, membership, cast("GroupOffsets", Offsets(kafka)), KafkaSettings("k:1")
     )
     unsure = WrittenDocument(b"4", b"d", expected_f1=0.4)
     await delivery.deliver([CleanedMessage(cleaned(0, 4).message, records=[unsure])])
@@ -265,7 +272,12 @@ async def test_an_audit_record_that_is_too_large_is_left_out_of_the_next_transac
 ) -> None:
     writer = ResultWriter(TopicSettings(audit="audit"), DropLog("k:1", "dead"))
     delivery = TransactionalDelivery(
-        partial(Producer, kafka), "g", writer, membership, cast("GroupOffsets", kafka), KafkaSettings("k:1")
+        partial(Producer, kafka),
+        "g",
+        writer,
+        membership,
+        cast("GroupOffsets", Offsets(kafka)),
+        KafkaSettings("k:1"),
     )
     large = cleaned(0, 4)
     large.records = [WrittenDocument(b"http://x.test/" + bytes(2000).hex().encode(), b"d")]
