@@ -232,11 +232,10 @@ def _candidate(what: str, repository: Path) -> Candidate:
     if is_path:
         return find_candidate(Path(what))
     try:
-        model, version = split_name(what)
+        _, file = find_model(repository, *split_name(what))
     except ConfigurationError as error:
         why = "a version is named MODEL/VERSION" if what.startswith("/") else error
         raise ConfigurationError(f"there is no file or directory {printable(what)}, and {why}") from error
-    _, file = find_model(repository, model, version)
     return find_candidate(file.parent)
 
 

@@ -180,6 +180,10 @@ def test_a_version_is_verified_in_process(repository: Path) -> None:
 def test_what_is_neither_a_path_nor_a_version_is_said_to_be_neither(repository: Path) -> None:
     error = refused("verify", "nosuch/dir", "--model-repository", repository)
     assert str(error).startswith("there is no file or directory nosuch/dir, and 'dir' is no version")
+    error = refused("verify", "nosuch/14", "--model-repository", repository)
+    assert str(error).startswith(
+        f"there is no file or directory nosuch/14, and {repository} holds no model 'nosuch'"
+    )
     error = refused("verify", "/nosuch", "--model-repository", repository)
     assert str(error) == "there is no file or directory /nosuch, and a version is named MODEL/VERSION"
 
