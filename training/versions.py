@@ -156,7 +156,8 @@ def publish(
     Raises:
         ConfigurationError: the version exists, or the exported model gives other answers.
     """
-    new_version(directory.parent.parent, ModelVersion(directory.parent.name, directory.name))
+    version = ModelVersion(directory.parent.name, directory.name)
+    new_version(directory.parent.parent, version)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent.parent, prefix=".publish-") as scratch:
         staged = Path(scratch, directory.parent.name, directory.name)
@@ -169,6 +170,7 @@ def publish(
         difference = _difference(answer, kinds, labeler, [*pages, *(each.page for each in golden)])
         if not difference <= MAX_DIFFERENCE:
             raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
+        new_version(directory.parent.parent, version)  # which another run may have written meanwhile
         staged.rename(directory)
     return difference
 

@@ -9,6 +9,7 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Encoding
+from dehusk.training import versions
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.trainer import network_answer, new_run
@@ -55,6 +56,20 @@ def test_a_version_is_never_overwritten(run, pages, tmp_path):
     (tmp_path / "boilernet" / "1").mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="immutable"):
         publish(graph(run), network_answer(run), pages, "", tmp_path / "boilernet" / "1")
+
+
+def test_a_version_that_another_run_has_written_meanwhile_stays(run, pages, tmp_path, monkeypatch):
+    directory = tmp_path / "boilernet" / "1"
+
+    def write_another(*_):
+        directory.mkdir()
+        (directory / "card.md").write_text("another")
+        return 0.0
+
+    monkeypatch.setattr(versions, "_difference", write_another)
+    with pytest.raises(ConfigurationError, match="exists, and versions are immutable"):
+        publish(graph(run), network_answer(run), pages, "", directory)
+    assert [path.read_text() for path in directory.iterdir()] == ["another"]
 
 
 def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path):
